@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SIMGPU_MODEL_H
+#define SIMGPU_MODEL_H
+
+/*
+ * The model of one GPU: what runs when. Pure: time comes in as an argument (`now_ns`, never going
+ * back), nothing is allocated, no clock, thread, descriptor or log. One flat struct without
+ * pointers, so that it can lie in memory shared by several processes at different addresses; the
+ * caller holds a lock around every call (device/segment.h) or is alone (tests, planner).
+ *
+ * A process submits operations to its streams, ahead of time, in order; the model starts each
+ * when its stream, what it waits for, and the hardware allow, and says when it ended. Times of
+ * start and end are the model's own, exact however late anybody looks. An operation whose results
+ * are being computed on the host (`functional` = 1) releases the hardware at its scheduled end,
+ * but counts as done, and lets its stream go on, only from the later of that and
+ * model_functional_done(); if that was later, it is counted late.
+ *
+ * Without MPS, processes with work alternate in slices (slice_ns, switch_ns between, idle hold)
+ * and never overlap; with MPS they share SMs. Within what may run: waves of blocks, left-over SMs
+ * by stream priority (lower number first) and age; copies run on copy engines beside kernels.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MODEL_MAX_PROCS 64
+#define MODEL_MAX_STREAMS 2048	/* of all processes */
+#define MODEL_MAX_OPS 32768	/* of all processes, queued or not yet collected */
+#define MODEL_STREAM_DEPTH 1024 /* operations queued in one stream */
+#define MODEL_NAME_MAX 64
+#define MODEL_NEVER UINT64_MAX
+#define MODEL_UNKNOWN UINT64_MAX /* a duration that model_functional_done will give */
+
+struct model_desc {
+	char name[MODEL_NAME_MAX];
+	uint32_t sms;
+	uint32_t cc_major, cc_minor;
+	uint32_t blocks_per_sm, threads_per_sm, regs_per_sm;
+	uint32_t smem_per_sm_bytes, smem_per_block_bytes;
+	uint32_t copy_engines;
+	uint32_t mps; /* 1: processes overlap */
+	uint64_t memory_bytes;
+	uint64_t memory_bytes_per_us;	/* device memory */
+	uint64_t pinned_bytes_per_us;	/* host link, pinned memory */
+	uint64_t pageable_bytes_per_us; /* host link, pageable memory */
+	uint64_t slice_ns, switch_ns, idle_hold_ns;
+	uint64_t launch_latency_ns; /* submit to earliest start, on an idle stream */
+	uint64_t kernel_gap_ns;	    /* end to start in one stream */
+	uint64_t copy_latency_ns;
+	uint64_t clock_khz;
+	uint64_t context_bytes; /* device memory taken by each process's context */
+};
+
+enum model_op_kind {
+	MODEL_KERNEL = 1,
+	MODEL_COPY_H2D,
+	MODEL_COPY_D2H,
+	MODEL_COPY_D2D, /* and memset: device bandwidth, no SMs of its own */
+	MODEL_MARK,	/* event record, write-value: takes no time, keeps order */
+	MODEL_WAIT_OP,	/* until another operation is done (event wait, joins) */
+	MODEL_HOST,	/* host function, wait-value: until model_functional_done */
+};
+
+struct model_op_desc {
+	uint32_t kind;	     /* enum model_op_kind */
+	uint32_t functional; /* 1: done only after model_functional_done() */
+	uint64_t wait_op;    /* MODEL_WAIT_OP: its id; done at once if unknown or over */
+	uint64_t cookie;     /* the caller's; handed back by model_collect */
+	/* Kernels: `blocks` of block_ns each, `blocks_per_sm` fit one SM, at most max_sms at once.
+	 * duration = waves of blocks. block_ns may be MODEL_UNKNOWN. Others: duration_ns. */
+	uint32_t blocks, blocks_per_sm, max_sms;
+	uint32_t reserved;
+	uint64_t block_ns;
+	uint64_t duration_ns; /* not kernels; MODEL_UNKNOWN allowed with functional */
+};
+
+struct model_done {
+	uint64_t op;
+	uint64_t cookie;
+	uint64_t start_ns, end_ns;
+	uint32_t stream;
+	uint32_t late;
+};
+
+struct model_counters {
+	uint64_t kernels, copies, ops;
+	uint64_t late_ops; /* ended later than scheduled: their results took longer */
+	uint64_t switches; /* changes of slice */
+	uint64_t busy_ns;  /* time in which a kernel or copy ran */
+};
+
+struct model; /* opaque outside device/, size model_size() */
+
+uint64_t model_size(void);
+/* `model` is model_size() bytes of zeroes, 64-byte aligned. */
+void model_init(struct model *model, const struct model_desc *desc, uint64_t now_ns);
+const struct model_desc *model_get_desc(const struct model *model);
+
+/* Processes. Errors: -EAGAIN (too many processes or streams), -ENOMEM (context_bytes). `key`
+ * tells an incarnation of a pid (start time). */
+int model_attach(struct model *model, uint64_t now_ns, uint32_t pid, uint64_t key,
+		 uint32_t *ret_proc);
+/* Its queued work is dropped, what runs is stopped now, its memory is free. Also for a process
+ * that died, by whoever notices: reap. */
+void model_detach(struct model *model, uint64_t now_ns, uint32_t proc);
+/* Walks attached processes; fills pid and key. Returns false where slot `proc` is unused. */
+bool model_get_proc(const struct model *model, uint32_t proc, uint32_t *ret_pid, uint64_t *ret_key);
+
+int model_stream_create(struct model *model, uint32_t proc, int32_t priority, uint32_t *ret_stream);
+/* The stream disappears when its last operation is done. */
+void model_stream_destroy(struct model *model, uint64_t now_ns, uint32_t stream);
+
+/* -EAGAIN: the stream's queue (MODEL_STREAM_DEPTH) or the pool is full: advance, collect and try
+ * again. Ids rise, are never 0 and never used again. */
+int model_submit(struct model *model, uint64_t now_ns, uint32_t stream,
+		 const struct model_op_desc *desc, uint64_t *ret_op);
+/* duration_ns: block_ns or duration_ns for an operation that was submitted MODEL_UNKNOWN (then it
+ * started at the time the model gave it, and may end in the past: now_ns at the earliest);
+ * ignored otherwise. Unknown or finished ids are ignored. */
+void model_functional_done(struct model *model, uint64_t now_ns, uint64_t op, uint64_t duration_ns);
+
+/* Plays everything up to now_ns. All other calls do this themselves. */
+void model_advance(struct model *model, uint64_t now_ns);
+/* When something of `proc` will be done at the earliest if nothing else is submitted;
+ * MODEL_NEVER: nothing scheduled. UINT32_MAX: of any process. Also returns the times at which the
+ * model must be advanced for that to be known (slice ends). */
+uint64_t model_next_ns(const struct model *model, uint32_t proc);
+/* Takes operations of `proc` that are done, oldest end first; frees their records. */
+uint32_t model_collect(struct model *model, uint32_t proc, uint32_t max, struct model_done *ret);
+bool model_is_done(const struct model *model, uint64_t op); /* also when collected or unknown */
+
+/* Memory, in bytes, of the device. -ENOMEM where it does not fit. */
+int model_mem_take(struct model *model, uint32_t proc, uint64_t bytes);
+void model_mem_give(struct model *model, uint32_t proc, uint64_t bytes);
+uint64_t model_mem_used(const struct model *model, uint32_t proc); /* UINT32_MAX: all */
+
+void model_get_counters(const struct model *model, struct model_counters *ret);
+uint64_t model_proc_busy_ns(const struct model *model, uint32_t proc);
+
+/* After a lock holder died in the middle of a call: makes all lists whole again. */
+void model_repair(struct model *model, uint64_t now_ns);
+
+#endif
