@@ -61,7 +61,7 @@ OPT_coverage := -O0
 
 CFLAGS ?= -g
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
-	-Wno-unused-parameter $(if $(CI),-Werror)
+	-Wno-unused-parameter -Wno-format-truncation $(if $(CI),-Werror)
 override CFLAGS += -std=gnu11 -pthread $(OPT_$(VARIANT)) $(WARN)
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude -include sluice/banned.h -MMD -MP
 DEFSYMS := $(if $(SAN_FLAGS),,-Wl,-z,defs)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "paths.h"
+#include "probe.h"
+#include "query.h"
+#include "target.h"
+
+struct options {
+	const char *tenant, *socket, *preset, *costs, *instance;
+	bool simulated, mps;
+	char **command;
+};
+
+enum { OPTION_SIMULATED = 256, OPTION_COSTS, OPTION_INSTANCE, OPTION_MPS };
+
+static const struct argp_option option_table[] = {
+	{"tenant", 't', "NAME", 0, "run as this tenant; the configuration must admit you", 0},
+	{"socket", 'S', "PATH", 0, "the arbiter's socket", 0},
+	{"simulated", OPTION_SIMULATED, "PRESET", OPTION_ARG_OPTIONAL,
+	 "run on the simulated GPU (h100, a100, l4 or a description file; default h100)", 1},
+	{"costs", OPTION_COSTS, "FILE", 0, "simulated: how long each kernel takes", 1},
+	{"instance", OPTION_INSTANCE, "NAME", 0,
+	 "simulated: programs with one name share one GPU (default: default)", 1},
+	{"mps", OPTION_MPS, NULL, 0, "simulated: processes may run at the same time", 1},
+	{0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 't': options->tenant = arg; return 0;
+	case 'S': options->socket = arg; return 0;
+	case OPTION_SIMULATED:
+		options->simulated = true;
+		options->preset = arg;
+		return 0;
+	case OPTION_COSTS: options->costs = arg; return 0;
+	case OPTION_INSTANCE: options->instance = arg; return 0;
+	case OPTION_MPS: options->mps = true; return 0;
+	case ARGP_KEY_ARG:
+		options->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_NO_ARGS: argp_usage(state); return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Puts `first` in front of what the variable holds. */
+static int prepend(const char *variable, const char *first, char separator)
+{
+	const char *old = getenv(variable);
+	char *value;
+	int r;
+
+	if (!old || !*old)
+		return setenv(variable, first, 1);
+	if (asprintf(&value, "%s%c%s", first, separator, old) < 0)
+		return -1;
+	r = setenv(variable, value, 1);
+	free(value);
+	return r;
+}
+
+static int set_simulated(const struct options *options)
+{
+	char folder[PATH_MAX], preset[PATH_MAX];
+	const char *name = options->preset ? options->preset : "h100";
+
+	if (paths_simgpu(sizeof(folder), folder) < 0)
+		return cmd_fail("the simulated GPU is not installed beside this program");
+	if (strchr(name, '/')) {
+		if (access(name, R_OK))
+			return cmd_fail("cannot read the device description %s: %s", name,
+					strerror(errno));
+		setenv("SIMGPU_CONFIG", name, 1);
+	} else {
+		if (paths_preset(name, sizeof(preset), preset) < 0)
+			return cmd_fail("there is no preset '%s' of the simulated GPU; there are "
+					"h100, a100 and l4, or name a file with a / in its path",
+					name);
+		setenv("SIMGPU_CONFIG", preset, 1);
+	}
+	if (options->costs && access(options->costs, R_OK))
+		return cmd_fail("cannot read the cost table %s: %s", options->costs,
+				strerror(errno));
+	if (options->costs)
+		setenv("SIMGPU_COSTS", options->costs, 1);
+	if (options->instance)
+		setenv("SIMGPU_INSTANCE", options->instance, 1);
+	if (options->mps)
+		setenv("SIMGPU_MPS", "1", 1);
+	return prepend("LD_LIBRARY_PATH", folder, ':') ? cmd_fail("out of memory") : 0;
+}
+
+static int ask_arbiter(const struct options *options)
+{
+	char why[QUERY_WHY_MAX], remark[SLUICE_TEXT_MAX];
+	struct query query;
+	int r = query_open(&query, options->socket, why);
+
+	if (r < 0)
+		return cmd_fail("%s", why);
+	setenv("SLUICE_SOCKET", query.socket, 1);
+	if (options->tenant) {
+		r = query_ask(&query, SLUICE_MSG_ASK_TENANT, options->tenant, NULL, NULL, remark,
+			      why);
+		setenv("SLUICE_TENANT", options->tenant, 1);
+	}
+	query_close(&query);
+	return r < 0 ? cmd_fail("%s", why) : 0;
+}
+
+/* Inside another `sluice run` the environment has it already. */
+static bool is_preloaded(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && strstr(preload, "/libsluice.so");
+}
+
+static int check_preload(void)
+{
+	struct probe probe;
+	int r = probe_run(&probe);
+
+	if (r < 0 || !probe.ran)
+		return cmd_fail("a test program with libsluice.so preloaded did not start%s%s",
+				probe.loader_says[0] ? ": " : "", probe.loader_says);
+	if (!probe.shim)
+		return cmd_fail("libsluice.so is not loaded into programs started from here%s%s; "
+				"see `sluice doctor`",
+				probe.loader_says[0] ? ": " : "", probe.loader_says);
+	return 0;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = option_table,
+		.parser = parse_option,
+		.args_doc = "[--] COMMAND [ARGUMENT...]",
+		.doc = "Run a CUDA program, as it is, under Sluice.\v"
+		       "Example: sluice run -t chat -- python serve.py\n\nChecks first that the "
+		       "program can be reached, that the arbiter answers, and that it admits you "
+		       "to "
+		       "the tenant; says in one sentence what is wrong otherwise, and exits 1."};
+	struct options options = {0};
+	char shim[PATH_MAX], why[QUERY_WHY_MAX];
+	int r;
+
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options))
+		return 2;
+	if (!options.simulated && (options.costs || options.instance || options.mps))
+		return cmd_fail("--costs, --instance and --mps go with --simulated");
+	if (target_check(options.command[0], sizeof(why), why) < 0)
+		return cmd_fail("%s", why);
+	if (paths_shim(sizeof(shim), shim) < 0)
+		return cmd_fail("libsluice.so is not installed beside this program");
+	if (strpbrk(shim, ": "))
+		return cmd_fail("the loader cannot preload from a path with ':' or ' ' in it: %s",
+				shim);
+	r = options.simulated ? set_simulated(&options) : 0;
+	if (r == 0)
+		r = ask_arbiter(&options);
+	if (r)
+		return r;
+	if (!is_preloaded() && prepend("LD_PRELOAD", shim, ':'))
+		return cmd_fail("out of memory");
+	r = check_preload();
+	if (r)
+		return r;
+	execvp(options.command[0], options.command);
+	return cmd_fail("cannot run '%s': %s", options.command[0], strerror(errno));
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "paths.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SYSTEM_SOCKET "/run/sluice/sluiced.sock"
+
+static int own_folder(size_t size, char *ret_folder)
+{
+	ssize_t length = readlink("/proc/self/exe", ret_folder, size - 1);
+	char *slash;
+
+	if (length < 0)
+		return -errno;
+	ret_folder[length] = 0;
+	slash = strrchr(ret_folder, '/');
+	if (!slash)
+		return -ENOENT;
+	*slash = 0;
+	return 0;
+}
+
+/* The first of `candidates` (relative to this executable's folder, NULL-terminated) that exists
+ * and holds `file` ("" for itself). */
+static int find(const char *const *candidates, const char *file, size_t size, char *ret_path)
+{
+	char folder[2048], path[4096];
+	int r = own_folder(sizeof(folder), folder);
+
+	if (r < 0)
+		return r;
+	for (; *candidates; candidates++) {
+		char *real;
+
+		snprintf(path, sizeof(path), "%s/%s%s", folder, *candidates, file);
+		real = realpath(path, NULL);
+		if (!real)
+			continue;
+		r = snprintf(ret_path, size, "%s", real) < (int)size ? 0 : -ENAMETOOLONG;
+		free(real);
+		return r;
+	}
+	return -ENOENT;
+}
+
+int paths_shim(size_t size, char *ret_path)
+{
+	static const char *const candidates[] = {"../lib/sluice/", "../lib/", NULL};
+
+	return find(candidates, "libsluice.so", size, ret_path);
+}
+
+int paths_simgpu(size_t size, char *ret_folder)
+{
+	static const char *const candidates[] = {"../lib/sluice/simgpu/", "../simgpu/", NULL};
+	int r = find(candidates, "libcuda.so.1", size, ret_folder);
+
+	if (r == 0)
+		*strrchr(ret_folder, '/') = 0;
+	return r;
+}
+
+int paths_sluiced(size_t size, char *ret_path)
+{
+	static const char *const candidates[] = {"../sbin/", "", NULL};
+
+	return find(candidates, "sluiced", size, ret_path);
+}
+
+int paths_preset(const char *preset, size_t size, char *ret_path)
+{
+	static const char *const candidates[] = {"../share/sluice/presets/",
+						 "../../../tools/simgpu/presets/", NULL};
+	char file[128];
+
+	if (!*preset || strchr(preset, '/') ||
+	    snprintf(file, sizeof(file), "%s.conf", preset) >= (int)sizeof(file))
+		return -ENOENT;
+	return find(candidates, file, size, ret_path);
+}
+
+void paths_socket(size_t size, char *ret_path)
+{
+	const char *set = secure_getenv("SLUICE_SOCKET");
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+
+	if (set && *set) {
+		snprintf(ret_path, size, "%s", set);
+		return;
+	}
+	snprintf(ret_path, size, "%s", SYSTEM_SOCKET);
+	if (access(SYSTEM_SOCKET, F_OK) && runtime && *runtime) {
+		char own[4096];
+
+		snprintf(own, sizeof(own), "%s/sluice/sluiced.sock", runtime);
+		if (!access(own, F_OK))
+			snprintf(ret_path, size, "%s", own);
+	}
+}

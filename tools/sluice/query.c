@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "query.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "sluice/wire_io.h"
+
+static int receive(struct query *query, struct sluice_packet *ret_packet, char *ret_why)
+{
+	int r = sluice_wire_wait(query->fd, POLLIN, sluice_now_ns() + QUERY_DEADLINE_NS);
+
+	if (r == 0) {
+		r = sluice_wire_recv(query->fd, ret_packet, MSG_DONTWAIT);
+		if (r == 1) {
+			sluice_wire_close_fds(ret_packet); /* tools are sent none */
+			return 0;
+		}
+		if (r == 0)
+			r = -ECONNRESET;
+	}
+	snprintf(ret_why, QUERY_WHY_MAX, "the arbiter at %s %s", query->socket,
+		 r == -ETIMEDOUT    ? "does not answer: is sluiced hung? see its log"
+		 : r == -ECONNRESET ? "closed the connection: see its log"
+				    : strerror(-r));
+	return r;
+}
+
+static int send_message(struct query *query, const void *message, char *ret_why)
+{
+	int r = sluice_wire_send(query->fd, message, NULL, 0, 0);
+
+	if (r < 0)
+		snprintf(ret_why, QUERY_WHY_MAX, "the arbiter at %s takes no message: %s",
+			 query->socket, strerror(-r));
+	return r;
+}
+
+/* A REFUSED packet's own words. */
+static int refusal(const struct sluice_packet *packet, char *ret_why)
+{
+	struct sluice_msg_text text;
+
+	sluice_wire_copy(packet, &text, sizeof(text));
+	text.text[sizeof(text.text) - 1] = 0;
+	snprintf(ret_why, QUERY_WHY_MAX, "%s", text.text);
+	return text.header.status < 0 ? text.header.status : -EPERM;
+}
+
+static int say_hello(struct query *query, char *ret_why)
+{
+	struct sluice_msg_tool hello = {.version = SLUICE_PROTOCOL_VERSION,
+					.oldest = SLUICE_PROTOCOL_OLDEST};
+	struct sluice_packet packet;
+	int r;
+
+	sluice_wire_head(&hello, SLUICE_MSG_TOOL, sizeof(hello), 1, 0);
+	r = send_message(query, &hello, ret_why);
+	if (r == 0)
+		r = receive(query, &packet, ret_why);
+	if (r < 0)
+		return r;
+	if (packet.header.type == SLUICE_MSG_REFUSED)
+		return refusal(&packet, ret_why);
+	if (packet.header.type != SLUICE_MSG_TOOL_OK) {
+		snprintf(ret_why, QUERY_WHY_MAX, "what listens at %s is not a sluiced",
+			 query->socket);
+		return -EPROTO;
+	}
+	sluice_wire_copy(&packet, &query->arbiter, sizeof(query->arbiter));
+	query->arbiter.config[sizeof(query->arbiter.config) - 1] = 0;
+	return 0;
+}
+
+int query_open(struct query *query, const char *socket_path, char *ret_why)
+{
+	int r;
+
+	memset(query, 0, sizeof(*query));
+	if (socket_path)
+		snprintf(query->socket, sizeof(query->socket), "%s", socket_path);
+	else
+		paths_socket(sizeof(query->socket), query->socket);
+	query->fd = sluice_wire_connect(query->socket);
+	if (query->fd < 0) {
+		r = query->fd;
+		snprintf(ret_why, QUERY_WHY_MAX,
+			 r == -EACCES
+				 ? "may not connect to the arbiter at %s: %s"
+				 : "no arbiter answers at %s (%s); start one: sluiced --user &",
+			 query->socket, strerror(-r));
+		return r;
+	}
+	r = say_hello(query, ret_why);
+	if (r < 0)
+		query_close(query);
+	return r;
+}
+
+void query_close(struct query *query)
+{
+	if (query->fd >= 0)
+		close(query->fd);
+	query->fd = -1;
+}
+
+int query_ask(struct query *query, uint32_t type, const char *tenant, const char *key,
+	      const char *value, char *ret_remark, char *ret_why)
+{
+	struct sluice_msg_set message = {.tenant = ""};
+	struct sluice_packet packet;
+	struct sluice_msg_text text;
+	int r;
+
+	if ((tenant && strlen(tenant) >= sizeof(message.tenant)) ||
+	    (key && strlen(key) >= sizeof(message.key)) ||
+	    (value && strlen(value) >= sizeof(message.value))) {
+		snprintf(ret_why, QUERY_WHY_MAX, "names and values have at most %d characters",
+			 SLUICE_NAME_MAX - 1);
+		return -EINVAL;
+	}
+	sluice_wire_text(message.tenant, sizeof(message.tenant), tenant ? tenant : "");
+	sluice_wire_text(message.key, sizeof(message.key), key ? key : "");
+	sluice_wire_text(message.value, sizeof(message.value), value ? value : "");
+	sluice_wire_head(&message, type,
+			 type == SLUICE_MSG_RELOAD ? (uint32_t)sizeof(message.header)
+						   : (uint32_t)sizeof(message),
+			 2, 0);
+	r = send_message(query, &message, ret_why);
+	if (r == 0)
+		r = receive(query, &packet, ret_why);
+	if (r < 0)
+		return r;
+	if (packet.header.type == SLUICE_MSG_REFUSED || packet.header.status < 0)
+		return refusal(&packet, ret_why);
+	sluice_wire_copy(&packet, &text, sizeof(text));
+	text.text[sizeof(text.text) - 1] = 0;
+	if (ret_remark)
+		snprintf(ret_remark, SLUICE_TEXT_MAX, "%s", text.text);
+	return 0;
+}
+
+/* Appends one row, as this side knows it, to a growing array. */
+static int append(const struct sluice_packet *packet, size_t known, void **array, size_t *count)
+{
+	char *grown = realloc(*array, (*count + 1) * known);
+
+	if (!grown)
+		return -ENOMEM;
+	sluice_wire_copy(packet, grown + *count * known, known);
+	*array = grown;
+	(*count)++;
+	return 0;
+}
+
+static int take_row(const struct sluice_packet *packet, struct status *status)
+{
+	switch (packet->header.type) {
+	case SLUICE_MSG_STATUS_DEVICE:
+		return append(packet, sizeof(*status->device), (void **)&status->device,
+			      &status->devices);
+	case SLUICE_MSG_STATUS_TENANT:
+		return append(packet, sizeof(*status->tenant), (void **)&status->tenant,
+			      &status->tenants);
+	case SLUICE_MSG_STATUS_PROCESS:
+		return append(packet, sizeof(*status->process), (void **)&status->process,
+			      &status->processes);
+	case SLUICE_MSG_STATUS_NOTE:
+		return append(packet, sizeof(*status->note), (void **)&status->note,
+			      &status->notes);
+	default: return 0; /* a newer arbiter's row */
+	}
+}
+
+int query_status(struct query *query, struct status *ret_status, char *ret_why)
+{
+	struct sluice_msg_header ask;
+	struct sluice_packet packet;
+	int r;
+
+	memset(ret_status, 0, sizeof(*ret_status));
+	sluice_wire_head(&ask, SLUICE_MSG_STATUS, sizeof(ask), 3, 0);
+	r = send_message(query, &ask, ret_why);
+	while (r == 0) {
+		r = receive(query, &packet, ret_why);
+		if (r == 0 && packet.header.type == SLUICE_MSG_STATUS_END)
+			return 0;
+		if (r == 0 && packet.header.type == SLUICE_MSG_REFUSED)
+			r = refusal(&packet, ret_why);
+		if (r == 0)
+			r = take_row(&packet, ret_status);
+		if (r == -ENOMEM)
+			snprintf(ret_why, QUERY_WHY_MAX, "out of memory");
+	}
+	status_finish(ret_status);
+	return r;
+}
+
+void status_finish(struct status *status)
+{
+	free(status->device);
+	free(status->tenant);
+	free(status->process);
+	free(status->note);
+	memset(status, 0, sizeof(*status));
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_QUERY_H
+#define SLUICE_QUERY_H
+
+/*
+ * A tool's connection to the arbiter (wire.h). Every call waits QUERY_DEADLINE_NS at most and
+ * returns 0 or -errno with one sentence in ret_why that says what to do. Single thread.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice/clock.h"
+#include "sluice/wire.h"
+
+#define QUERY_DEADLINE_NS (5 * SLUICE_NS_PER_S)
+#define QUERY_WHY_MAX 1024
+
+struct query {
+	int fd;
+	char socket[4096];
+	struct sluice_msg_tool_ok arbiter;
+};
+
+/* socket_path NULL: as paths_socket() finds it. */
+int query_open(struct query *query, const char *socket_path, char *ret_why);
+void query_close(struct query *query);
+
+/* Sends SET, PAUSE, RESUME, RELOAD or ASK_TENANT and waits for the answer. -EACCES, -EINVAL, ...:
+ * the arbiter refused, in its own words. ret_remark (SLUICE_TEXT_MAX) may be NULL. */
+int query_ask(struct query *query, uint32_t type, const char *tenant, const char *key,
+	      const char *value, char *ret_remark, char *ret_why);
+
+/* All rows of one STATUS. status_finish takes a zeroed or half-filled one. */
+struct status {
+	struct sluice_msg_status_device *device;
+	struct sluice_msg_status_tenant *tenant;
+	struct sluice_msg_status_process *process;
+	struct sluice_msg_text *note;
+	size_t devices, tenants, processes, notes;
+};
+
+int query_status(struct query *query, struct status *ret_status, char *ret_why);
+void status_finish(struct status *status);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query.h"
+#include "status_text.h"
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+/* UINT64_MAX says "none". */
+static json_t *limit(uint64_t value)
+{
+	return value == UINT64_MAX ? json_null() : number(value);
+}
+
+static json_t *text(const char *field, size_t size)
+{
+	json_t *string = json_stringn(field, strnlen(field, size));
+
+	return string ? string : json_string("(not UTF-8)");
+}
+
+static json_t *device_json(const struct sluice_msg_status_device *row)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "index", number(row->index));
+	json_object_set_new(object, "name", text(row->name, sizeof(row->name)));
+	json_object_set_new(object, "simulated", json_boolean(row->simulated));
+	json_object_set_new(object, "mps", json_boolean(row->mps));
+	json_object_set_new(object, "turns", json_boolean(row->turns));
+	json_object_set_new(object, "policy", text(row->policy, sizeof(row->policy)));
+	json_object_set_new(object, "sms", number(row->sms));
+	json_object_set_new(object, "processes", number(row->processes));
+	json_object_set_new(object, "memory_bytes", number(row->memory_bytes));
+	json_object_set_new(object, "memory_granted_bytes", number(row->memory_granted_bytes));
+	json_object_set_new(object, "reclaiming_bytes", number(row->reclaiming_bytes));
+	return object;
+}
+
+static json_t *state_json(uint32_t state)
+{
+	static const struct {
+		uint32_t bit;
+		const char *word;
+	} words[] = {
+		{SLUICE_STATE_PAUSED, "paused"},   {SLUICE_STATE_OPEN, "open"},
+		{SLUICE_STATE_HELD, "held"},	   {SLUICE_STATE_EXCESS, "above_gpu_max"},
+		{SLUICE_STATE_STALE, "hung"},	   {SLUICE_STATE_NO_REQUEST, "no_request"},
+		{SLUICE_STATE_SET, "set_by_hand"},
+	};
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (state & words[i].bit)
+			json_array_append_new(array, json_string(words[i].word));
+	return array;
+}
+
+static json_t *pressure_json(const struct sluice_msg_status_tenant *row)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "avg10", json_real(row->pressure_avg10_permille / 1000.0));
+	json_object_set_new(object, "avg60", json_real(row->pressure_avg60_permille / 1000.0));
+	json_object_set_new(object, "avg300", json_real(row->pressure_avg300_permille / 1000.0));
+	json_object_set_new(object, "total_ns", number(row->pressure_total_ns));
+	return object;
+}
+
+static json_t *tenant_json(const struct sluice_msg_status_tenant *row)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "name", text(row->name, sizeof(row->name)));
+	json_object_set_new(object, "class",
+			    json_string(row->tenant_class == SLUICE_LATENCY_CRITICAL
+						? "latency-critical"
+						: "best-effort"));
+	json_object_set_new(object, "device",
+			    row->device == UINT32_MAX ? json_null() : number(row->device));
+	json_object_set_new(object, "processes", number(row->processes));
+	json_object_set_new(object, "gpu_used", json_real(row->used_permille / 1000.0));
+	json_object_set_new(object, "gpu_entitled", json_real(row->entitled_permille / 1000.0));
+	json_object_set_new(object, "memory_used_bytes", number(row->memory_used_bytes));
+	json_object_set_new(object, "memory_max_bytes", limit(row->memory_max_bytes));
+	json_object_set_new(object, "service_p50_ns", number(row->service_p50_ns));
+	json_object_set_new(object, "service_p99_ns", number(row->service_p99_ns));
+	json_object_set_new(object, "target_ns",
+			    row->target_ns ? number(row->target_ns) : json_null());
+	json_object_set_new(object, "requests", number(row->requests));
+	json_object_set_new(object, "requests_late", number(row->requests_late));
+	json_object_set_new(object, "be_in_flight_p99_ns", number(row->be_in_flight_p99_ns));
+	json_object_set_new(object, "longest_unit_ns", number(row->longest_unit_ns));
+	json_object_set_new(object, "longest_unit",
+			    text(row->longest_unit, sizeof(row->longest_unit)));
+	json_object_set_new(object, "forced", number(row->forced));
+	json_object_set_new(object, "pressure", pressure_json(row));
+	json_object_set_new(object, "state", state_json(row->state));
+	return object;
+}
+
+static json_t *process_json(const struct sluice_msg_status_process *row)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "pid", number(row->pid));
+	json_object_set_new(object, "uid", number(row->uid));
+	json_object_set_new(object, "managed", json_boolean(row->managed));
+	json_object_set_new(object, "device",
+			    row->device == UINT32_MAX ? json_null() : number(row->device));
+	json_object_set_new(object, "tenant", text(row->tenant, sizeof(row->tenant)));
+	json_object_set_new(object, "program", text(row->program, sizeof(row->program)));
+	json_object_set_new(object, "memory_used_bytes", number(row->memory_used_bytes));
+	json_object_set_new(object, "launched_ns", number(row->launched_ns));
+	json_object_set_new(object, "completed_ns", number(row->completed_ns));
+	json_object_set_new(object, "state", state_json(row->state));
+	return object;
+}
+
+int status_print_json(const struct query *query, const struct status *status, FILE *out)
+{
+	json_t *root = json_object(), *devices = json_array(), *tenants = json_array();
+	json_t *processes = json_array(), *notes = json_array();
+	int r;
+
+	for (size_t i = 0; i < status->devices; i++)
+		json_array_append_new(devices, device_json(&status->device[i]));
+	for (size_t i = 0; i < status->tenants; i++)
+		json_array_append_new(tenants, tenant_json(&status->tenant[i]));
+	for (size_t i = 0; i < status->processes; i++)
+		json_array_append_new(processes, process_json(&status->process[i]));
+	for (size_t i = 0; i < status->notes; i++)
+		json_array_append_new(notes,
+				      text(status->note[i].text, sizeof(status->note[i].text)));
+	json_object_set_new(root, "arbiter_pid", number(query->arbiter.pid));
+	json_object_set_new(root, "config",
+			    query->arbiter.config[0] ? json_string(query->arbiter.config)
+						     : json_null());
+	json_object_set_new(root, "devices", devices);
+	json_object_set_new(root, "tenants", tenants);
+	json_object_set_new(root, "processes", processes);
+	json_object_set_new(root, "notes", notes);
+	r = json_dumpf(root, out, JSON_INDENT(2)) ? -EIO : 0;
+	fputc('\n', out);
+	json_decref(root);
+	return r;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_STATUS_TEXT_H
+#define SLUICE_STATUS_TEXT_H
+
+#include <stdio.h>
+
+struct query;
+struct status;
+
+/* What `sluice status` prints, for people and for programs. Both return 0 or -ENOMEM. */
+int status_print(const struct query *query, const struct status *status, FILE *out);
+int status_print_json(const struct query *query, const struct status *status, FILE *out);
+
+#endif

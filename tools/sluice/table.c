@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int table_row(struct table *table, const char *const *cells)
+{
+	if (table->rows == table->room) {
+		size_t room = table->room ? table->room * 2 : 16;
+		void *cell = realloc(table->cell, room * sizeof(*table->cell));
+
+		if (!cell)
+			return -ENOMEM;
+		table->cell = cell;
+		table->room = room;
+	}
+	memset(table->cell[table->rows], 0, sizeof(*table->cell));
+	for (size_t i = 0; i < TABLE_COLUMNS && cells[i]; i++) {
+		table->cell[table->rows][i] = strdup(cells[i]);
+		if (!table->cell[table->rows][i])
+			return -ENOMEM;
+	}
+	table->rows++;
+	return 0;
+}
+
+static void find_widths(const struct table *table, size_t *ret_width, size_t *ret_columns)
+{
+	*ret_columns = 0;
+	memset(ret_width, 0, TABLE_COLUMNS * sizeof(*ret_width));
+	for (size_t row = 0; row < table->rows; row++)
+		for (size_t i = 0; i < TABLE_COLUMNS && table->cell[row][i]; i++) {
+			size_t length = strlen(table->cell[row][i]);
+
+			if (length > ret_width[i])
+				ret_width[i] = length;
+			if (i + 1 > *ret_columns)
+				*ret_columns = i + 1;
+		}
+}
+
+void table_print(const struct table *table, FILE *out)
+{
+	size_t width[TABLE_COLUMNS], columns;
+
+	find_widths(table, width, &columns);
+	for (size_t row = 0; row < table->rows; row++) {
+		for (size_t i = 0; i < columns; i++) {
+			const char *cell = table->cell[row][i] ? table->cell[row][i] : "";
+			int last = i + 1 == columns;
+
+			if (table->right & (1u << i))
+				fprintf(out, "%*s", (int)width[i], cell);
+			else if (last)
+				fputs(cell, out);
+			else
+				fprintf(out, "%-*s", (int)width[i], cell);
+			fputs(last ? "\n" : "  ", out);
+		}
+	}
+}
+
+void table_finish(struct table *table)
+{
+	for (size_t row = 0; row < table->rows; row++)
+		for (size_t i = 0; i < TABLE_COLUMNS; i++)
+			free(table->cell[row][i]);
+	free(table->cell);
+	memset(table, 0, sizeof(*table));
+}
+
+void format_bytes(uint64_t bytes, size_t size, char *ret_text)
+{
+	static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	double value = (double)bytes;
+	size_t i = 0;
+
+	if (bytes == UINT64_MAX) {
+		snprintf(ret_text, size, "-");
+		return;
+	}
+	for (; value >= 1024 && i + 1 < sizeof(unit) / sizeof(unit[0]); i++)
+		value /= 1024;
+	snprintf(ret_text, size, value < 10 && i ? "%.1f %s" : "%.0f %s", value, unit[i]);
+}
+
+void format_ns(uint64_t ns, size_t size, char *ret_text)
+{
+	double value = (double)ns;
+
+	if (!ns)
+		snprintf(ret_text, size, "-");
+	else if (ns < 1000)
+		snprintf(ret_text, size, "%.0f ns", value);
+	else if (ns < 1000000)
+		snprintf(ret_text, size, "%.3g us", value / 1e3);
+	else if (ns < 1000000000)
+		snprintf(ret_text, size, "%.3g ms", value / 1e6);
+	else
+		snprintf(ret_text, size, "%.3g s", value / 1e9);
+}
+
+void format_permille(uint32_t permille, size_t size, char *ret_text)
+{
+	snprintf(ret_text, size, "%u.%u %%", permille / 10, permille % 10);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_TABLE_H
+#define SLUICE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * A plain text table: columns as wide as their widest cell, two spaces between. Cells are copied.
+ * table_finish prints nothing; both calls take a zeroed struct.
+ */
+
+#define TABLE_COLUMNS 16
+
+struct table {
+	size_t rows, room;
+	char *(*cell)[TABLE_COLUMNS];
+	unsigned int right; /* bit per column: align right */
+};
+
+/* `cells`: TABLE_COLUMNS at most, NULL-terminated. Returns 0 or -ENOMEM. */
+int table_row(struct table *table, const char *const *cells);
+void table_print(const struct table *table, FILE *out);
+void table_finish(struct table *table);
+
+/* "12.3 GiB", "512 KiB"; "-" for UINT64_MAX. */
+void format_bytes(uint64_t bytes, size_t size, char *ret_text);
+/* "9.83 ms", "120 us"; "-" for 0. */
+void format_ns(uint64_t ns, size_t size, char *ret_text);
+/* "47.3 %" */
+void format_permille(uint32_t permille, size_t size, char *ret_text);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_TARGET_H
+#define SLUICE_TARGET_H
+
+#include <stddef.h>
+
+/*
+ * Can a preloaded library reach this program at all? Looks at the file that the command names
+ * (through PATH and through `#!` lines): static programs, musl's loader and set-uid files ignore
+ * LD_PRELOAD. Returns 0 or -errno with one sentence in ret_why.
+ */
+int target_check(const char *command, size_t size, char *ret_why);
+
+#endif
