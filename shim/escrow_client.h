@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_ESCROW_CLIENT_H
+#define SLUICE_SHIM_ESCROW_CLIENT_H
+
+/*
+ * This process's side of the memory protocol (sluice/escrow.h): reserve before a driver call,
+ * release after a failed one or after a free. Units of SLUICE_ESCROW_UNIT bytes. Any thread; no
+ * lock on the fast path. Never changes errno.
+ */
+
+#include <stdint.h>
+
+#include "shim.h"
+#include "sluice/escrow.h"
+
+/* 0 or -ENOMEM: refused, or the arbiter stayed away past the deadline. */
+int escrow_reserve_slow(struct shim_device *device, uint32_t units);
+void escrow_release_slow(struct shim_device *device, _Atomic uint64_t *word, uint32_t units);
+
+static inline int escrow_reserve(struct shim_device *device, uint32_t units)
+{
+	/* Pairs with the release in escrow_rehome. */
+	_Atomic uint64_t *word = atomic_load_explicit(&device->escrow, memory_order_acquire);
+
+	if (likely(sluice_escrow_reserve(word, units)))
+		return 0;
+	return escrow_reserve_slow(device, units);
+}
+
+void escrow_release(struct shim_device *device, uint32_t units);
+
+/* Moves the account to the word of a new page: what is in use is asked for again, what is not
+ * granted becomes a debt that frees pay first. One caller at a time. */
+void escrow_rehome(struct shim_device *device, _Atomic uint64_t *word);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_HOOKS_H
+#define SLUICE_SHIM_HOOKS_H
+
+/*
+ * Numbers and classes of the hooks in hooks.def. Pure data: no CUDA types, any thread.
+ */
+
+enum hook_class {
+	HOOK_ENTRY,
+	HOOK_LAUNCH,
+	HOOK_GRAPH,
+	HOOK_COPY,
+	HOOK_MEMSET,
+	HOOK_CAPTURE,
+	HOOK_STREAM,
+	HOOK_SYNC,
+	HOOK_CTX,
+	HOOK_MEM,
+	HOOK_INFO,
+	HOOK_MODULE,
+};
+
+enum hook_id {
+#define HOOK(symbol, base, version, class) HOOK_ID_##symbol,
+#include "hooks.def"
+	HOOK_COUNT,
+};
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_LINK_H
+#define SLUICE_SHIM_LINK_H
+
+/*
+ * The session to the arbiter: hello, pages, devices, memory requests, reconnection. Slow paths
+ * only; every call keeps errno. Returns are 0 or -errno, never a CUresult.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Connects, says hello, maps the pages. Called once, under shim.lock, by the first hook after the
+ * driver is initialised. 0: attached, and shim.mem_deadline_ns is set; -ECANCELED: attached, but
+ * the tenant bypasses (managed = false); anything else: no arbiter, the process stays inert.
+ */
+int link_attach(void);
+
+/* Under shim.lock. Sends DEVICE, and on DEVICE_OK fills in shim.device[ordinal] (index, channel,
+ * escrow) and stores its state with release. */
+int link_device_register(uint32_t ordinal);
+
+/* True while the session answers; false: away, the pages stand as they were. */
+bool link_is_up(void);
+
+/* One MEM_REQUEST and its answer: 0 granted (try again), -ENOMEM refused, -EAGAIN reclaiming
+ * (wait, ask again), -ENOTCONN away, -ETIMEDOUT. The deadline is absolute. */
+int link_mem_request(uint32_t device_index, uint32_t units, uint64_t deadline_ns);
+
+/* The tenant's limit and use on a device. UINT64_MAX: no limit. */
+int link_mem_query(uint32_t device_index, uint64_t *ret_max_bytes, uint64_t *ret_used_bytes);
+
+/* In a child of fork: forgets the session without a word to the arbiter. No lock may be assumed
+ * free, no page mapped. */
+void link_forked(void);
+
+/*
+ * After a reconnection with a new escrow page the session calls, per registered device,
+ *   escrow_rehome(device, &page->device[index].word)
+ * of escrow_client.h, without shim.lock: it asks for what is in use through link_mem_request.
+ */
+
+#endif

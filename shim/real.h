@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_REAL_H
+#define SLUICE_SHIM_REAL_H
+
+/*
+ * The real driver, as a typed table: real.cuLaunchKernel(...) is the driver's own entry, never a
+ * hook. The driver's header in its internal mode declares every versioned name and renames none,
+ * so that a hook whose signature is wrong does not compile. Include this, never <cuda.h>.
+ *
+ * Filled once from the loaded libcuda's own symbol table (real_load); until then, and for entries
+ * that this driver lacks, a row answers CUDA_ERROR_NOT_FOUND. Rows are written before `real_ready`
+ * becomes true (release) and never change afterwards. Any thread; no allocation, no lock.
+ */
+
+#ifndef __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL
+#endif
+#include <cuda.h>
+
+#include <stdbool.h>
+
+struct real_table {
+#define HOOK(symbol, base, version, class) __typeof__(symbol) *symbol;
+#define USED(symbol) __typeof__(symbol) *symbol;
+#include "hooks.def"
+};
+
+extern struct real_table real;
+
+/* What a row holds where the driver has no such entry. */
+CUresult real_missing(void);
+
+#define real_has(symbol) ((void *)real.symbol != (void *)real_missing)
+
+/* Finds libcuda among the loaded objects and fills the table. False where it is not loaded.
+ * Idempotent and safe from anywhere, a look-up inside the dynamic loader included. */
+bool real_load(void);
+
+/* The same, but loads libcuda.so.1 where the program has not. Never from a door. */
+bool real_load_driver(void);
+
+#endif
