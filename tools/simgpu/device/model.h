@@ -15,9 +15,18 @@
  * but counts as done, and lets its stream go on, only from the later of that and
  * model_functional_done(); if that was later, it is counted late.
  *
- * Without MPS, processes with work alternate in slices (slice_ns, switch_ns between, idle hold)
- * and never overlap; with MPS they share SMs. Within what may run: waves of blocks, left-over SMs
- * by stream priority (lower number first) and age; copies run on copy engines beside kernels.
+ * Without MPS, the kernels of processes with work alternate in slices (slice_ns, switch_ns between,
+ * idle hold) and never overlap; a kernel is cut where the slice ends and goes on, with what is
+ * left of each block, in the next. With MPS they share SMs. Within what may run: waves of blocks,
+ * left-over SMs by stream priority (lower number first) and age (id); a block that runs stays.
+ *
+ * Copies do not wait for slices: as on hardware, the copy engines serve all processes, beside the
+ * kernels of any, each engine's queue first in, first out. With one engine both host directions
+ * share it; with more, the first half (rounded up) serves host to device, the others device to
+ * host, and copies that run at once in one direction share its bandwidth equally. Copies within
+ * the device, and memsets, have an engine of their own besides.
+ *
+ * A kernel of more than 1024 waves on the whole device is played in up to 1024 coarser ones.
  */
 
 #include <stdbool.h>
@@ -37,7 +46,7 @@ struct model_desc {
 	uint32_t cc_major, cc_minor;
 	uint32_t blocks_per_sm, threads_per_sm, regs_per_sm;
 	uint32_t smem_per_sm_bytes, smem_per_block_bytes;
-	uint32_t copy_engines;
+	uint32_t copy_engines; /* between host and device; at most 8 are modelled */
 	uint32_t mps; /* 1: processes overlap */
 	uint64_t memory_bytes;
 	uint64_t memory_bytes_per_us;	/* device memory */
@@ -46,7 +55,7 @@ struct model_desc {
 	uint64_t slice_ns, switch_ns, idle_hold_ns;
 	uint64_t launch_latency_ns; /* submit to earliest start, on an idle stream */
 	uint64_t kernel_gap_ns;	    /* end to start in one stream */
-	uint64_t copy_latency_ns;
+	uint64_t copy_latency_ns; /* the caller counts it into a copy's duration_ns */
 	uint64_t clock_khz;
 	uint64_t context_bytes; /* device memory taken by each process's context */
 };
@@ -111,7 +120,8 @@ int model_stream_create(struct model *model, uint32_t proc, int32_t priority, ui
 void model_stream_destroy(struct model *model, uint64_t now_ns, uint32_t stream);
 
 /* -EAGAIN: the stream's queue (MODEL_STREAM_DEPTH) or the pool is full: advance, collect and try
- * again. Ids rise, are never 0 and never used again. */
+ * again. -EINVAL: no such stream, kind or shape, or a duration over 2^50 ns. Ids rise, are never 0
+ * and never used again. */
 int model_submit(struct model *model, uint64_t now_ns, uint32_t stream,
 		 const struct model_op_desc *desc, uint64_t *ret_op);
 /* duration_ns: block_ns or duration_ns for an operation that was submitted MODEL_UNKNOWN (then it
