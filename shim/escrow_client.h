@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_ESCROW_CLIENT_H
-#define SLUICE_SHIM_ESCROW_CLIENT_H
+#ifndef SHIM_ESCROW_CLIENT_H
+#define SHIM_ESCROW_CLIENT_H
 
 /*
  * This process's side of the memory protocol (sluice/escrow.h): reserve before a driver call,

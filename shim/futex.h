@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_FUTEX_H
-#define SLUICE_SHIM_FUTEX_H
+#ifndef SHIM_FUTEX_H
+#define SHIM_FUTEX_H
 
 /*
  * Futexes and a lock made of one, since a mutex of libc binds to a symbol version that older

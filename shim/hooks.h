@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_HOOKS_H
-#define SLUICE_SHIM_HOOKS_H
+#ifndef SHIM_HOOKS_H
+#define SHIM_HOOKS_H
 
 /*
  * Numbers and classes of the hooks in hooks.def. Pure data: no CUDA types, any thread.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_LINK_H
-#define SLUICE_SHIM_LINK_H
+#ifndef SHIM_LINK_H
+#define SHIM_LINK_H
 
 /*
  * The session to the arbiter: hello, pages, devices, memory requests, reconnection. Slow paths

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_REAL_H
-#define SLUICE_SHIM_REAL_H
+#ifndef SHIM_REAL_H
+#define SHIM_REAL_H
 
 /*
  * The real driver, as a typed table: real.cuLaunchKernel(...) is the driver's own entry, never a
@@ -14,6 +14,10 @@
 
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL
+#endif
+/* What the header declares is exported, the rest of the shim is hidden. */
+#ifndef __CUDA_API_PUSH_VISIBILITY_DEFAULT
+#define __CUDA_API_PUSH_VISIBILITY_DEFAULT
 #endif
 #include <cuda.h>
 

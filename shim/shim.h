@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_SHIM_H
-#define SLUICE_SHIM_SHIM_H
+#ifndef SHIM_SHIM_H
+#define SHIM_SHIM_H
 
 /*
  * The one state of the shim in a process, and what each hook begins with.
