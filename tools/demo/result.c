@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "result.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+const char *const column_name[COLUMNS] = {"alone", "shared", "sluice"};
+const char *const column_title[COLUMNS] = {"alone", "both, without Sluice", "both, under Sluice"};
+
+static void fill(const struct phase *phase, double train_alone, struct column_figures *ret)
+{
+	ret->a_p50_ms = phase_quantile(phase->arrival_ms, phase->requests, 500);
+	ret->a_p99_ms = phase_quantile(phase->arrival_ms, phase->requests, 990);
+	ret->a_p999_ms = phase_quantile(phase->arrival_ms, phase->requests, 999);
+	ret->s_p50_ms = phase_quantile(phase->service_ms, phase->requests, 500);
+	ret->s_p99_ms = phase_quantile(phase->service_ms, phase->requests, 990);
+	ret->train_rel = train_alone > 0 ? phase->steps_per_s / train_alone : 0;
+}
+
+static void find_void(struct result *result)
+{
+	const struct phase *alone = result->phase[ALONE];
+
+	if (result->simulated && result->late_ops_pct > LATE_OPS_VOID_PCT)
+		snprintf(result->void_why, sizeof(result->void_why),
+			 "%.2f %% of the simulated operations ended late (limit %.0f %%): this "
+			 "machine was too busy to keep simulated time; try again when it is idle",
+			 result->late_ops_pct, LATE_OPS_VOID_PCT);
+	else if (fabs(result->load - LOAD_WANTED) > LOAD_TOLERANCE)
+		snprintf(result->void_why, sizeof(result->void_why),
+			 "the load was %.3f of capacity alone, not %.2f +- %.2f", result->load,
+			 LOAD_WANTED, LOAD_TOLERANCE);
+	else if (alone->requests != result->phase[SHARED]->requests ||
+		 alone->requests != result->phase[SLUICE]->requests)
+		snprintf(result->void_why, sizeof(result->void_why),
+			 "the phases did not serve the same number of requests");
+}
+
+void result_make(const char *device, bool simulated, const struct phase *serve,
+		 const struct phase *train, const struct phase *shared, const struct phase *sluice,
+		 struct result *ret_result)
+{
+	const struct phase *const all[] = {serve, train, shared, sluice};
+	uint64_t ops = 0, late = 0;
+
+	memset(ret_result, 0, sizeof(*ret_result));
+	ret_result->device = device;
+	ret_result->simulated = simulated;
+	ret_result->load = serve->load;
+	ret_result->requests = serve->requests;
+	ret_result->seed = serve->seed;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		ops += all[i]->ops;
+		late += all[i]->late_ops;
+		ret_result->kernels += all[i]->kernels;
+		ret_result->wrong_results += all[i]->wrong_results;
+	}
+	ret_result->late_ops_pct = ops ? 100.0 * (double)late / (double)ops : 0;
+	ret_result->phase[ALONE] = serve;
+	ret_result->phase[SHARED] = shared;
+	ret_result->phase[SLUICE] = sluice;
+	for (int i = 0; i < COLUMNS; i++)
+		fill(ret_result->phase[i], train->steps_per_s, &ret_result->column[i]);
+	ret_result->column[ALONE].train_rel = 1;
+	find_void(ret_result);
+}
+
+static void set_real(json_t *object, const char *key, double value)
+{
+	json_object_set_new(object, key, json_real(value));
+}
+
+static json_t *column_json(const struct column_figures *column)
+{
+	json_t *object = json_object();
+
+	set_real(object, "A_p50_ms", column->a_p50_ms);
+	set_real(object, "A_p99_ms", column->a_p99_ms);
+	set_real(object, "A_p999_ms", column->a_p999_ms);
+	set_real(object, "S_p50_ms", column->s_p50_ms);
+	set_real(object, "S_p99_ms", column->s_p99_ms);
+	set_real(object, "train_rel", column->train_rel);
+	return object;
+}
+
+int result_write_json(const struct result *result, const char *path)
+{
+	json_t *root = json_object();
+	int r;
+
+	json_object_set_new(root, "device", json_string(result->device));
+	json_object_set_new(root, "simulated", json_boolean(result->simulated));
+	set_real(root, "load", result->load);
+	json_object_set_new(root, "requests", json_integer((json_int_t)result->requests));
+	json_object_set_new(root, "seed", json_integer((json_int_t)result->seed));
+	set_real(root, "late_ops_pct", result->late_ops_pct);
+	json_object_set_new(root, "kernels_run", json_integer((json_int_t)result->kernels));
+	json_object_set_new(root, "wrong_results", json_integer((json_int_t)result->wrong_results));
+	json_object_set_new(root, "void", json_boolean(result->void_why[0] != 0));
+	if (result->void_why[0])
+		json_object_set_new(root, "void_why", json_string(result->void_why));
+	for (int i = 0; i < COLUMNS; i++)
+		json_object_set_new(root, column_name[i], column_json(&result->column[i]));
+	r = json_dump_file(root, path, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) ? -EIO : 0;
+	json_decref(root);
+	return r;
+}
