@@ -192,6 +192,7 @@ LIBS_shim = $(call A,shim) -ldl
 LIBS_wire =
 LIBS_demo = $(filter-out %/main.o,$(call objs,$(DEMO_C))) $(JANSSON_LIBS) -lm
 test_kind = $(word 2,$(subst _, ,$(notdir $(1))))
+test_needs = $(filter %.a %.o,$(LIBS_$(call test_kind,$(1))))
 
 # ---- products -----------------------------------------------------------------------------------
 
@@ -253,7 +254,7 @@ $(B)/tests/unit/ptx/%.ptx: tests/unit/ptx/%.cu $(B)/flags
 # ---- tests --------------------------------------------------------------------------------------
 
 .SECONDEXPANSION:
-$(B)/tests/%: $(B)/obj/tests/%.o $$(filter %.a %.o,$$(LIBS_$$(call test_kind,$$@)))
+$(B)/tests/%: $(B)/obj/tests/%.o $$(call test_needs,$$@)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) -pthread -o $@ $< $(LIBS_$(call test_kind,$@)) $(CHECK_LIBS) -lm
 

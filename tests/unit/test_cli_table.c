@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sluice/table.h"
+#include "sluice/target.h"
+
+/* The command's main.c has this one; the archive leaves main.c out. */
+int cmd_fail(const char *format, ...);
+int cmd_fail(const char *format, ...)
+{
+	(void)format;
+	return 1;
+}
+
+START_TEST(columns_are_as_wide_as_their_widest_cell)
+{
+	struct table table = {.right = 1u << 1};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_int_eq(table_row(&table, (const char *[]){"NAME", "N", "X", NULL}), 0);
+	ck_assert_int_eq(table_row(&table, (const char *[]){"a", "1234", "last", NULL}), 0);
+	ck_assert_int_eq(table_row(&table, (const char *[]){"longer", NULL}), 0);
+	table_print(&table, out);
+	fclose(out);
+	ck_assert_str_eq(text, "NAME       N  X\n"
+			       "a       1234  last\n"
+			       "longer        \n");
+	free(text);
+	table_finish(&table);
+}
+END_TEST
+
+START_TEST(units_are_readable)
+{
+	char text[32];
+
+	format_bytes(0, sizeof(text), text);
+	ck_assert_str_eq(text, "0 B");
+	format_bytes(1536, sizeof(text), text);
+	ck_assert_str_eq(text, "1.5 KiB");
+	format_bytes(80ull << 30, sizeof(text), text);
+	ck_assert_str_eq(text, "80 GiB");
+	format_bytes(UINT64_MAX, sizeof(text), text);
+	ck_assert_str_eq(text, "-");
+	format_ns(0, sizeof(text), text);
+	ck_assert_str_eq(text, "-");
+	format_ns(9830000, sizeof(text), text);
+	ck_assert_str_eq(text, "9.83 ms");
+	format_ns(950, sizeof(text), text);
+	ck_assert_str_eq(text, "950 ns");
+	format_permille(473, sizeof(text), text);
+	ck_assert_str_eq(text, "47.3 %");
+}
+END_TEST
+
+/* A file that starts with these bytes, executable, in a folder of its own. */
+static void make_file(const char *folder, const char *name, const void *bytes, size_t size,
+		      size_t room, char *ret_path)
+{
+	int fd;
+
+	snprintf(ret_path, room, "%s/%s", folder, name);
+	fd = open(ret_path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0755);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, bytes, size), (int)size);
+	close(fd);
+}
+
+START_TEST(programs_that_no_preload_reaches_are_named)
+{
+	static const char musl[] = "/lib/ld-musl-x86_64.so.1";
+	char folder[] = "/tmp/sluice-test-XXXXXX", path[256], script[512], why[512];
+	struct {
+		unsigned char head[64], program[56], loader[64];
+	} elf = {.head = {0x7f, 'E', 'L', 'F', 2, 1, 1}};
+
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	ck_assert_int_eq(target_check("true", sizeof(why), why), 0);
+	ck_assert_int_lt(target_check("no-such-program-here", sizeof(why), why), 0);
+	ck_assert_ptr_nonnull(strstr(why, "no-such-program-here"));
+
+	/* e_phoff = 64, e_phnum = 0: no interpreter, so static. */
+	elf.head[32] = 64;
+	make_file(folder, "static", &elf, sizeof(elf), sizeof(path), path);
+	ck_assert_int_lt(target_check(path, sizeof(why), why), 0);
+	ck_assert_ptr_nonnull(strstr(why, "statically linked"));
+
+	/* One PT_INTERP segment that names musl's loader; a script that leads to it too. */
+	elf.head[56] = 1;
+	elf.program[0] = 3;
+	elf.program[8] = 120;
+	elf.program[32] = sizeof(musl);
+	memcpy(elf.loader, musl, sizeof(musl));
+	make_file(folder, "musl", &elf, sizeof(elf), sizeof(path), path);
+	ck_assert_int_lt(target_check(path, sizeof(why), why), 0);
+	ck_assert_ptr_nonnull(strstr(why, "musl"));
+	snprintf(script, sizeof(script), "#!/usr/bin/env -S A=1 %s\n", path);
+	make_file(folder, "script", script, strlen(script), sizeof(path), path);
+	ck_assert_int_lt(target_check(path, sizeof(why), why), 0);
+	ck_assert_ptr_nonnull(strstr(why, "musl"));
+
+	snprintf(script, sizeof(script), "%s/static", folder);
+	unlink(script);
+	snprintf(script, sizeof(script), "%s/musl", folder);
+	unlink(script);
+	unlink(path);
+	rmdir(folder);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("cli");
+	TCase *tcase = tcase_create("cli");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_test(tcase, columns_are_as_wide_as_their_widest_cell);
+	tcase_add_test(tcase, units_are_readable);
+	tcase_add_test(tcase, programs_that_no_preload_reaches_are_named);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
