@@ -71,6 +71,7 @@ find_cuda()
 	for dir in build/cuda/lib/python3*/site-packages/nvidia/cu13; do
 		[ -x "$dir/bin/nvcc" ] && [ -e "$dir/include/cuda.h" ] && printf '%s' "$PWD/$dir"
 	done
+	return 0
 }
 
 fetch_cuda()
@@ -98,6 +99,8 @@ if [ -z "$cuda" ]; then
 	fetch_cuda
 	cuda=$(find_cuda) || exit 2
 	[ -n "$cuda" ] || fail "the fetched CUDA packages hold no nvcc (see build/pip.log); install CUDA $cuda_version and set CUDA_HOME"
+	# The packages are made for running: they lack the name that -lcudart looks for.
+	[ -e "$cuda/lib/libcudart.so" ] || ln -s libcudart.so.13 "$cuda/lib/libcudart.so"
 fi
 
 lib=$cuda/lib64
