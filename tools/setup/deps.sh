@@ -86,6 +86,7 @@ fetch_cuda()
 		build/cuda/bin/pip install --disable-pip-version-check "nvidia-cuda-nvcc==$cuda_version.*" \
 			"nvidia-nvvm==$cuda_version.*" "nvidia-cuda-crt==$cuda_version.*" \
 			"nvidia-cuda-runtime==$cuda_version.*" "nvidia-cuda-cccl==$cuda_version.*" \
+			"nvidia-cuda-profiler-api==$cuda_version.*" \
 			>>build/pip.log 2>&1 ||
 		fail "could not fetch the CUDA toolkit (see build/pip.log); install CUDA $cuda_version and set CUDA_HOME"
 }
