@@ -116,8 +116,11 @@ struct sluice_msg_device {
 	uint32_t mps;		     /* processes may overlap */
 	uint32_t simulated;
 	char name[SLUICE_NAME_MAX];
+	/* Device memory that the process holds already: it registers again after the arbiter, or
+	 * its own connection, was lost. Counted as granted in the new escrow word, and used. */
+	uint64_t held_bytes;
 };
-_Static_assert(sizeof(struct sluice_msg_device) == 120, "device");
+_Static_assert(sizeof(struct sluice_msg_device) == 128, "device");
 
 struct sluice_msg_device_ok {
 	struct sluice_msg_header header;
