@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lead.h"
+
+#include "sluice/pages.h"
+
+#define LOOK_NS 1000000ull	  /* between two looks while tenants compete ... */
+#define LOOK_PER_GATE_NS 50000ull /* ... and rarer with many gates: reading them costs time */
+
+struct lead_field {
+	uint32_t backlogged; /* tenants */
+	uint32_t gates;
+	uint64_t least_ns; /* virtual time of the slowest */
+};
+
+/* What a tenant's virtual time will be when its work in flight is done. */
+static uint64_t lead_virtual_ns(const struct share *share)
+{
+	uint32_t permille = share->entitled_permille ? share->entitled_permille : ENTITLE_WHOLE;
+
+	return share->virtual_ns + share->in_flight_ns * ENTITLE_WHOLE / permille;
+}
+
+static struct lead_field lead_survey(struct engine *engine, struct device *device,
+				     const struct lead_terms *terms)
+{
+	struct lead_field field = {.least_ns = UINT64_MAX};
+
+	for (uint32_t t = 0; t < engine->tenants; t++) {
+		if (engine->tenant[t]) {
+			engine->tenant[t]->on[device->index].in_flight_ns = 0;
+			engine->tenant[t]->on[device->index].members = 0;
+		}
+	}
+	for (uint32_t i = 0; i < device->gates; i++) {
+		struct gate *gate = device->gate[i];
+
+		if (!terms->member(gate) || gate_is_paused(gate))
+			continue;
+		field.gates++;
+		gate->share->in_flight_ns += gate_in_flight_ns(gate);
+		gate->share->members += gate_in_flight(gate) || gate->usage.want;
+	}
+	for (uint32_t t = 0; t < engine->tenants; t++) {
+		struct share *share =
+			engine->tenant[t] ? &engine->tenant[t]->on[device->index] : NULL;
+		if (!share || !share->backlogged)
+			continue;
+		field.backlogged++;
+		if (lead_virtual_ns(share) < field.least_ns)
+			field.least_ns = lead_virtual_ns(share);
+	}
+	return field;
+}
+
+/* How much more the gate may launch: its part of the tenant's lead and of its gpu.max. */
+static uint64_t lead_room_ns(struct gate *gate, const struct lead_field *field, uint64_t lead_ns,
+			     uint64_t now_ns)
+{
+	struct share *share = gate->share;
+	uint64_t left_ns = entitle_left_ns(gate, now_ns), room_ns = CORE_NO_LIMIT;
+	uint32_t members = share->members ? share->members : 1;
+
+	if (field->backlogged >= 2) {
+		uint64_t limit_ns = field->least_ns + lead_ns, own_ns = lead_virtual_ns(share);
+
+		room_ns = own_ns < limit_ns ? limit_ns - own_ns : 0;
+		room_ns = room_ns * share->entitled_permille / ENTITLE_WHOLE / members;
+	}
+	if (left_ns == CORE_NO_LIMIT)
+		return room_ns;
+	left_ns /= members;
+	return left_ns < room_ns ? left_ns : room_ns;
+}
+
+static void lead_grant(struct device *device, struct gate *gate, const struct lead_terms *terms,
+		       const struct lead_field *field, uint64_t look_ns, uint64_t now_ns)
+{
+	uint64_t lead_ns = LEAD_NS > 2 * look_ns ? LEAD_NS : 2 * look_ns;
+	uint64_t room_ns = lead_room_ns(gate, field, lead_ns, now_ns);
+
+	gate->next.open = true;
+	gate->next.window_ns = terms->window_ns;
+	gate->next.guard_ns = terms->guard_ns;
+	gate->next.credit_ns =
+		room_ns == CORE_NO_LIMIT ? CORE_NO_LIMIT : gate->usage.launched_ns + room_ns;
+	if (field->gates == 1)
+		gate->next.flags |= SLUICE_GRANT_EXCLUSIVE;
+	if (field->backlogged >= 2) {
+		gate->next_watch = true;
+		if (now_ns + look_ns < device->next_ns)
+			device->next_ns = now_ns + look_ns;
+	}
+	if (gate->share->period_end_ns && gate->share->busy &&
+	    gate->share->period_end_ns < device->next_ns)
+		device->next_ns = gate->share->period_end_ns;
+}
+
+void lead_decide(struct engine *engine, struct device *device, const struct lead_terms *terms,
+		 uint64_t now_ns)
+{
+	struct lead_field field;
+	uint64_t look_ns;
+
+	entitle_round(engine, device, terms->member, now_ns);
+	field = lead_survey(engine, device, terms);
+	look_ns = field.gates * LOOK_PER_GATE_NS;
+	if (look_ns < LOOK_NS)
+		look_ns = LOOK_NS;
+	for (uint32_t i = 0; i < device->gates; i++) {
+		struct gate *gate = device->gate[i];
+
+		if (terms->member(gate) && !gate_is_paused(gate))
+			lead_grant(device, gate, terms, &field, look_ns, now_ns);
+	}
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_STATE_H
+#define CORE_STATE_H
+
+/*
+ * The core's own objects, seen by its files and policies only. The engine owns them all: tenants,
+ * processes and devices sit in tables by the caller's number, a gate belongs to its process and
+ * is listed, in order of arrival, by its device.
+ */
+
+#include "account.h"
+#include "engine.h"
+#include "policy.h"
+
+#define CORE_MAX_GATES 512 /* processes on one device */
+
+/* A tenant on one device. */
+struct share {
+	struct account account;
+	struct pressure pressure;
+	uint32_t gates, latency_gates;
+	bool active;	     /* used the device lately: shares are split among these */
+	bool busy, was_busy; /* wants or uses it in this round, in the one before */
+	bool backlogged;     /* was held since the last round: wants more than it gets */
+	uint64_t seen_ns;    /* last time it wanted or used it */
+	uint64_t virtual_ns; /* GPU time used over the share it is entitled to */
+	uint32_t entitled_permille;
+	uint64_t in_flight_ns; /* side by side: sum over its gates, in this round */
+	uint32_t members;      /* and how many of them launch */
+	uint64_t held_seen_ns; /* last round that found it held */
+	/* gpu.max: launched in this period, with what earlier ones overdrew; end 0: not counted */
+	uint64_t spent_ns;
+	uint64_t period_end_ns;
+	uint64_t granted_units, reclaiming_units;
+};
+
+struct tenant {
+	uint32_t index;
+	struct event_tenant set;
+	bool paused;
+	struct share on[CORE_MAX_DEVICES];
+};
+
+struct gate {
+	struct process *process;
+	struct device *device;
+	struct share *share;
+	struct event_usage usage; /* last reading, made monotone */
+	uint64_t read_ns;	  /* when */
+	uint64_t moved_ns;	  /* last reading that showed launched_ns moved */
+	uint64_t closed_ns;	  /* last time the gate was closed */
+	bool was_held;		  /* held time moved since the last decision */
+	uint64_t stretch_held_ns; /* held since the last slow tick */
+	uint32_t granted_units;
+	struct gate_account account;
+	/* Decided in the present round, and what the caller was last told. */
+	struct grant next, told;
+	bool next_watch, told_watch;
+	bool next_counts, told_counts; /* latency: activity counts */
+	bool told_any;
+};
+
+struct process {
+	uint32_t index;
+	struct tenant *tenant;
+	bool latency;
+	struct gate *gate[CORE_MAX_DEVICES];
+};
+
+enum turn_state { TURN_FREE, TURN_OPEN, TURN_DRAINING };
+
+struct turn {
+	enum turn_state state;
+	struct gate *gate; /* NULL when free */
+	uint64_t opened_ns, closed_ns;
+	uint64_t start_launched_ns;
+	uint64_t quantum_ns;
+};
+
+/* A memory request, or a limit lowered, that waits for credit taken back. */
+struct quota_round {
+	bool busy;
+	struct gate *asker;    /* NULL: a limit was lowered */
+	struct tenant *tenant; /* whose pool is short */
+	uint32_t units;
+	uint32_t cursor;    /* next gate to look at */
+	bool own_asked;	    /* the tenant's own processes were: now the others */
+	struct gate *asked; /* has to answer with EVENT_MEM_TAKEN */
+};
+
+struct device {
+	uint32_t index;
+	struct event_device record;
+	struct gate *gate[CORE_MAX_GATES];
+	uint32_t gates;
+	struct turn turn;
+	uint64_t virtual_ns; /* of the tenant served; who comes back starts here */
+	uint64_t next_ns;    /* when the policy wants to look again */
+	struct quota_round quota;
+};
+
+struct engine {
+	const struct policy *policy;
+	struct device *device[CORE_MAX_DEVICES];
+	struct tenant *tenant[CORE_MAX_TENANTS];
+	struct process *process[CORE_MAX_PROCESSES];
+	uint32_t tenants; /* one past the highest in use */
+	uint64_t now_ns;
+	uint64_t tick_ns; /* last slow tick */
+	uint64_t told_timer_ns;
+	struct action *actions;
+	uint32_t action_room, action_head, action_count;
+};
+
+/* Actions: room for all that one event can bring is made when gates are made. */
+void engine_emit(struct engine *engine, const struct action *action);
+
+static inline bool gate_in_flight(const struct gate *gate)
+{
+	return gate->usage.launched_ns > gate->usage.completed_ns;
+}
+
+static inline uint64_t gate_in_flight_ns(const struct gate *gate)
+{
+	return gate_in_flight(gate) ? gate->usage.launched_ns - gate->usage.completed_ns : 0;
+}
+
+static inline const struct event_tenant *gate_set(const struct gate *gate)
+{
+	return &gate->process->tenant->set;
+}
+
+/* Under the gate at all: not a tenant that bypasses. */
+static inline bool gate_is_managed(const struct gate *gate)
+{
+	return gate_set(gate)->managed;
+}
+
+static inline bool gate_is_paused(const struct gate *gate)
+{
+	return gate->process->tenant->paused;
+}
+
+#endif
