@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernels: waves of blocks on SMs. The blocks of a kernel that run are groups which end together;
+ * since all blocks of a kernel take the same time, its groups end in the order in which they
+ * began, and an event costs the same however many blocks there are. An SM serves one kernel at a
+ * time (no co-residency of different kernels).
+ */
+
+#include "device/model_impl.h"
+
+static uint32_t divide_up(uint64_t value, uint64_t by)
+{
+	return (uint32_t)((value + by - 1) / by);
+}
+
+void kernel_set_cost(struct op *op, uint64_t block_ns)
+{
+	uint64_t cost = block_ns ? block_ns : 1;
+
+	if (cost != MODEL_UNKNOWN &&
+	    (__builtin_mul_overflow(cost, op->scale, &cost) || cost > MODEL_MAX_COST_NS))
+		cost = MODEL_MAX_COST_NS;
+	op->cost_ns = cost;
+}
+
+void kernel_set_shape(struct model *model, struct op *op, const struct model_op_desc *desc)
+{
+	uint64_t per_wave;
+
+	op->max_sms =
+		desc->max_sms && desc->max_sms < model->desc.sms ? desc->max_sms : model->desc.sms;
+	op->blocks_per_sm = desc->blocks_per_sm ? desc->blocks_per_sm : 1;
+	per_wave = (uint64_t)op->max_sms * op->blocks_per_sm;
+	op->scale = divide_up(desc->blocks, per_wave * MODEL_MAX_WAVES);
+	op->blocks = divide_up(desc->blocks, op->scale);
+	op->blocks_left = op->blocks;
+	op->blocks_done = 0;
+	op->sms = 0;
+	op->group_head = op->group_tail = MODEL_NONE;
+	kernel_set_cost(op, desc->block_ns);
+}
+
+/* ---- groups ---- */
+
+static struct group *group_create(struct model *model)
+{
+	uint32_t index = model->group_free;
+
+	if (index != MODEL_NONE) {
+		model->group_free = model->group[index].next;
+		return &model->group[index];
+	}
+	assert(model->group_top < MODEL_MAX_GROUPS);
+	index = model->group_top++;
+	model_commit();
+	return &model->group[index];
+}
+
+static void group_append(struct model *model, struct op *op, uint64_t end_vns, uint32_t blocks,
+			 uint32_t sms)
+{
+	struct group *tail = op->group_tail != MODEL_NONE ? &model->group[op->group_tail] : NULL;
+	struct group *group;
+	uint32_t index;
+
+	if (tail && tail->end_vns == end_vns) {
+		tail->blocks += blocks;
+		tail->sms += sms;
+		return;
+	}
+	group = group_create(model);
+	index = (uint32_t)(group - model->group);
+	group->end_vns = end_vns;
+	group->blocks = blocks;
+	group->sms = sms;
+	group->next = MODEL_NONE;
+	model_commit();
+	group->op_id = op->id;
+	if (tail)
+		tail->next = index;
+	else
+		op->group_head = index;
+	op->group_tail = index;
+}
+
+/* Takes the first group off; its SMs are free. */
+static void group_pop(struct model *model, struct op *op, struct runq *runq)
+{
+	uint32_t index = op->group_head;
+	struct group *group = &model->group[index];
+
+	group->op_id = 0;
+	model_commit();
+	op->blocks_done += group->blocks;
+	op->sms -= group->sms;
+	runq->free_sms += group->sms;
+	op->group_head = group->next;
+	if (op->group_head == MODEL_NONE)
+		op->group_tail = MODEL_NONE;
+	group->next = model->group_free;
+	model->group_free = index;
+}
+
+/* ---- run queues ---- */
+
+void runq_reset(struct model *model, uint32_t index, bool paused)
+{
+	struct runq *runq = &model->runq[index];
+
+	runq->free_sms = model->desc.sms;
+	runq->running = MODEL_NONE;
+	runq->shift_ns = 0;
+	runq->paused_ns = paused ? model->now_ns : MODEL_NEVER;
+	runq->hungry.count = 0;
+}
+
+static void runq_note_work(struct model *model, uint32_t proc)
+{
+	if (model->proc[proc].kernels_running || model->proc[proc].hungry)
+		model->procs_working |= proc_bit(proc);
+	else
+		model->procs_working &= ~proc_bit(proc);
+	model->procs_touched |= proc_bit(proc);
+}
+
+void kernel_set_hungry(struct model *model, struct op *op, bool hungry)
+{
+	struct proc *proc = &model->proc[op->proc];
+	struct stream *stream = &model->stream[op->stream];
+	struct runq *runq = runq_of(model, op->proc);
+	bool was = stream->pos[HEAP_HUNGRY] != HEAP_NOT;
+
+	if (hungry && !was) {
+		if (!proc->hungry++)
+			proc->hungry_cost_ns = MODEL_NEVER;
+		if (op->cost_ns < proc->hungry_cost_ns)
+			proc->hungry_cost_ns = op->cost_ns;
+		heap_set(model, &runq->hungry, HEAP_HUNGRY, op->stream,
+			 (uint64_t)((int64_t)stream->priority - INT32_MIN));
+	} else if (!hungry && was) {
+		proc->hungry--;
+		heap_remove(model, &runq->hungry, HEAP_HUNGRY, op->stream);
+	}
+	runq_note_work(model, op->proc);
+}
+
+void kernel_enter(struct model *model, struct op *op)
+{
+	struct runq *runq = runq_of(model, op->proc);
+	struct stream *stream = &model->stream[op->stream];
+
+	stream->link_back = MODEL_NONE;
+	stream->link = runq->running;
+	if (runq->running != MODEL_NONE)
+		model->stream[runq->running].link_back = op->stream;
+	runq->running = op->stream;
+	model->proc[op->proc].kernels_running++;
+	runq_note_work(model, op->proc);
+}
+
+static void kernel_leave(struct model *model, struct op *op)
+{
+	struct runq *runq = runq_of(model, op->proc);
+	struct stream *stream = &model->stream[op->stream];
+
+	if (stream->link_back != MODEL_NONE)
+		model->stream[stream->link_back].link = stream->link;
+	else
+		runq->running = stream->link;
+	if (stream->link != MODEL_NONE)
+		model->stream[stream->link].link_back = stream->link_back;
+	stream->link = stream->link_back = MODEL_NONE;
+	model->proc[op->proc].kernels_running--;
+	runq_note_work(model, op->proc);
+}
+
+void kernel_retime(struct model *model, struct op *op)
+{
+	struct runq *runq = runq_of(model, op->proc);
+
+	if (op->group_head == MODEL_NONE || op->cost_ns == MODEL_UNKNOWN ||
+	    runq->paused_ns != MODEL_NEVER)
+		timer_clear(model, op->stream);
+	else
+		timer_set(model, op->stream, model->group[op->group_head].end_vns + runq->shift_ns);
+}
+
+static void runq_retime(struct model *model, struct runq *runq)
+{
+	for (uint32_t s = runq->running; s != MODEL_NONE; s = model->stream[s].link)
+		kernel_retime(model, &model->op[model->stream[s].head]);
+}
+
+void runq_pause(struct model *model, uint32_t index)
+{
+	model->runq[index].paused_ns = model->now_ns;
+	runq_retime(model, &model->runq[index]);
+	model->procs_touched |= proc_bit(index);
+}
+
+void runq_resume(struct model *model, uint32_t index)
+{
+	struct runq *runq = &model->runq[index];
+
+	runq->shift_ns += model->now_ns - runq->paused_ns;
+	runq->paused_ns = MODEL_NEVER;
+	runq_retime(model, runq);
+	model->procs_touched |= proc_bit(index);
+}
+
+/* ---- a kernel's life ---- */
+
+void kernel_ready(struct model *model, struct op *op)
+{
+	op_set_state(op, OP_READY);
+	kernel_set_hungry(model, op, true);
+}
+
+static void kernel_after_groups(struct model *model, struct op *op)
+{
+	bool over = !op->blocks_left && op->group_head == MODEL_NONE;
+
+	kernel_set_hungry(model, op, op->blocks_left && op->sms < op->max_sms);
+	if (op->group_head == MODEL_NONE)
+		kernel_leave(model, op);
+	kernel_retime(model, op);
+	if (over)
+		op_schedule_over(model, op);
+}
+
+void kernel_fire(struct model *model, struct op *op)
+{
+	struct runq *runq = runq_of(model, op->proc);
+	uint64_t now_vns = runq_now(model, runq);
+
+	while (op->group_head != MODEL_NONE && model->group[op->group_head].end_vns <= now_vns)
+		group_pop(model, op, runq);
+	kernel_after_groups(model, op);
+}
+
+void kernel_stop(struct model *model, struct op *op)
+{
+	struct runq *runq = runq_of(model, op->proc);
+
+	kernel_set_hungry(model, op, false);
+	if (op->group_head != MODEL_NONE)
+		kernel_leave(model, op);
+	while (op->group_head != MODEL_NONE)
+		group_pop(model, op, runq);
+	timer_clear(model, op->stream);
+}
+
+static void kernel_feed(struct model *model, struct runq *runq, struct op *op)
+{
+	uint32_t sms = divide_up(op->blocks_left, op->blocks_per_sm), blocks;
+	uint64_t now_vns = runq_now(model, runq);
+	bool enters = !op->sms;
+
+	if (sms > op->max_sms - op->sms)
+		sms = op->max_sms - op->sms;
+	if (sms > runq->free_sms)
+		sms = runq->free_sms;
+	blocks = (uint64_t)sms * op->blocks_per_sm < op->blocks_left ? sms * op->blocks_per_sm
+								     : op->blocks_left;
+	if (op->start_ns == MODEL_NEVER)
+		op->start_ns = model->now_ns;
+	if (op->state != OP_RUNNING)
+		op_set_state(op, OP_RUNNING);
+	group_append(model, op, op->cost_ns == MODEL_UNKNOWN ? now_vns : now_vns + op->cost_ns,
+		     blocks, sms);
+	op->blocks_left -= blocks;
+	op->sms += sms;
+	runq->free_sms -= sms;
+	if (enters) {
+		kernel_enter(model, op);
+		kernel_retime(model, op);
+	}
+	if (!op->blocks_left || op->sms == op->max_sms)
+		kernel_set_hungry(model, op, false);
+}
+
+/* Free SMs go to the highest priority, then to the oldest. */
+void kernel_dispatch(struct model *model)
+{
+	struct runq *runq = &model->runq[0];
+
+	if (!model->desc.mps) {
+		if (model->slice.phase != SLICE_ACTIVE)
+			return;
+		runq = &model->runq[model->slice.proc];
+	}
+	while (runq->free_sms && runq->hungry.count)
+		kernel_feed(model, runq, &model->op[model->stream[runq->hungry.item[0]].head]);
+}
+
+/* ---- a cost that came late ---- */
+
+/* The SMs that a kernel of unknown cost holds have worked through `elapsed / cost` waves. */
+static bool kernel_would_be_over(const struct model *model, const struct op *op, uint64_t now_vns)
+{
+	uint64_t more = 0;
+
+	for (uint32_t g = op->group_head; g != MODEL_NONE; g = model->group[g].next) {
+		const struct group *group = &model->group[g];
+		uint64_t waves =
+			now_vns > group->end_vns ? (now_vns - group->end_vns) / op->cost_ns : 0;
+
+		if (!waves)
+			return false;
+		more += (waves - 1) * group->sms * op->blocks_per_sm;
+	}
+	return op->group_head != MODEL_NONE && more >= op->blocks_left;
+}
+
+/* Orders a kernel's groups by end; there are few. */
+static void kernel_sort_groups(struct model *model, struct op *op)
+{
+	uint32_t from = op->group_head;
+
+	op->group_head = op->group_tail = MODEL_NONE;
+	while (from != MODEL_NONE) {
+		uint32_t index = from, *at = &op->group_head;
+
+		from = model->group[index].next;
+		while (*at != MODEL_NONE &&
+		       model->group[*at].end_vns <= model->group[index].end_vns)
+			at = &model->group[*at].next;
+		model->group[index].next = *at;
+		*at = index;
+		if (model->group[index].next == MODEL_NONE)
+			op->group_tail = index;
+	}
+}
+
+/* Gives each group the wave that it is in now. */
+static void kernel_replay(struct model *model, struct op *op, uint64_t now_vns)
+{
+	uint64_t more = 0;
+
+	for (uint32_t g = op->group_head; g != MODEL_NONE; g = model->group[g].next) {
+		struct group *group = &model->group[g];
+		uint64_t waves = (now_vns - group->end_vns) / op->cost_ns;
+
+		if (waves)
+			more += (waves - 1) * group->sms * op->blocks_per_sm;
+	}
+	if (more > op->blocks_left)
+		more = op->blocks_left;
+	op->blocks_left -= (uint32_t)more;
+	op->blocks_done += (uint32_t)more;
+	for (uint32_t g = op->group_head; g != MODEL_NONE; g = model->group[g].next) {
+		struct group *group = &model->group[g];
+		uint64_t waves = (now_vns - group->end_vns) / op->cost_ns;
+		uint64_t room = (uint64_t)group->sms * op->blocks_per_sm;
+
+		group->end_vns += (waves + 1) * op->cost_ns;
+		if (!waves)
+			continue;
+		op->blocks_done += group->blocks;
+		group->blocks = room < op->blocks_left ? (uint32_t)room : op->blocks_left;
+		op->blocks_left -= group->blocks;
+		if (!group->blocks) /* its SMs were done by now: first in line to be freed */
+			group->end_vns = 0;
+	}
+	kernel_sort_groups(model, op);
+}
+
+void kernel_resolve(struct model *model, struct op *op)
+{
+	struct runq *runq = runq_of(model, op->proc);
+	uint64_t now_vns = runq_now(model, runq);
+	struct proc *proc = &model->proc[op->proc];
+	bool late;
+
+	if (op->cost_ns < proc->hungry_cost_ns)
+		proc->hungry_cost_ns = op->cost_ns;
+	if (op->group_head == MODEL_NONE)
+		return;
+	if (kernel_would_be_over(model, op, now_vns)) {
+		late = kernel_would_be_over(model, op, now_vns - 1);
+		kernel_stop(model, op);
+		op->blocks_left = 0;
+		op->blocks_done = op->blocks;
+		op_finish(model, op, late);
+		return;
+	}
+	kernel_replay(model, op, now_vns);
+	while (op->group_head != MODEL_NONE && model->group[op->group_head].end_vns <= now_vns)
+		group_pop(model, op, runq);
+	kernel_after_groups(model, op);
+}
