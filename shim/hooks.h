@@ -18,7 +18,6 @@ enum hook_class {
 	HOOK_CTX,
 	HOOK_MEM,
 	HOOK_INFO,
-	HOOK_MODULE,
 };
 
 enum hook_id {

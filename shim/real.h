@@ -7,9 +7,9 @@
  * hook. The driver's header in its internal mode declares every versioned name and renames none,
  * so that a hook whose signature is wrong does not compile. Include this, never <cuda.h>.
  *
- * Filled once from the loaded libcuda's own symbol table (real_load); until then, and for entries
- * that this driver lacks, a row answers CUDA_ERROR_NOT_FOUND. Rows are written before `real_ready`
- * becomes true (release) and never change afterwards. Any thread; no allocation, no lock.
+ * Filled from the loaded libcuda's own symbol table (real_load); until then, and for entries that
+ * this driver lacks, a row answers CUDA_ERROR_NOT_FOUND. Rows change only while no hook has run
+ * yet: should a program unload the driver and load it elsewhere. Any thread; no lock.
  */
 
 #ifndef __CUDA_API_VERSION_INTERNAL
@@ -40,7 +40,11 @@ CUresult real_missing(void);
  * Idempotent and safe from anywhere, a look-up inside the dynamic loader included. */
 bool real_load(void);
 
-/* The same, but loads libcuda.so.1 where the program has not. Never from a door. */
+/* Does the address lie in the driver? After a real_load that was true. */
+bool real_holds(const void *address);
+
+/* real_load, but loads libcuda.so.1 where the program has not, and keeps the driver loaded for
+ * good. Never from a door. */
 bool real_load_driver(void);
 
 #endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "escrow_client.h"
+
+#include <errno.h>
+
+#include "futex.h"
+#include "link.h"
+#include "shim_log.h"
+#include "sluice/clock.h"
+
+#define RETRY_NS (10 * SLUICE_NS_PER_MS)
+
+static _Atomic uint64_t *escrow_word(struct shim_device *device)
+{
+	/* Pairs with the release in escrow_rehome and link_device_register. */
+	return atomic_load_explicit(&device->escrow, memory_order_acquire);
+}
+
+static bool try_reserve(struct shim_device *device, uint32_t units)
+{
+	return sluice_escrow_reserve(escrow_word(device), units);
+}
+
+/* Until memory of this process is freed or granted, or it is time to ask again. The futex is the
+ * credit half of the word. */
+static void wait_for_credit(struct shim_device *device, uint64_t now_ns, uint64_t deadline_ns)
+{
+	_Atomic uint64_t *word = escrow_word(device);
+	uint64_t until_ns = now_ns + RETRY_NS < deadline_ns ? now_ns + RETRY_NS : deadline_ns;
+	uint32_t seen = sluice_escrow_credit(atomic_load_explicit(word, memory_order_relaxed));
+
+	(void)futex_wait((_Atomic uint32_t *)word + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__), seen,
+			 until_ns);
+}
+
+static void note_held(struct shim_device *device, uint64_t since_ns)
+{
+	struct sluice_channel_device *channel =
+		atomic_load_explicit(&device->channel, memory_order_acquire);
+
+	if (channel)
+		atomic_fetch_add_explicit(&channel->counters.mem_held_ns,
+					  sluice_now_ns() - since_ns, memory_order_relaxed);
+}
+
+static int ask_until(struct shim_device *device, uint32_t units, uint64_t now_ns,
+		     uint64_t deadline_ns)
+{
+	do {
+		int error = link_mem_request(device->index, units, deadline_ns);
+
+		/* Whatever it said, a thread of ours may have freed meanwhile. */
+		if (try_reserve(device, units))
+			return 0;
+		if (error == -ENOMEM)
+			return -ENOMEM;
+		now_ns = sluice_now_ns();
+		/* Granted, but another thread was quicker: ask again at once. */
+		if (error)
+			wait_for_credit(device, now_ns, deadline_ns);
+	} while (now_ns < deadline_ns);
+	return -ENOMEM;
+}
+
+int escrow_reserve_slow(struct shim_device *device, uint32_t units)
+{
+	uint64_t start_ns = sluice_now_ns();
+	int saved = errno;
+	int error;
+
+	/* What no word can ever hold is refused here and not asked for. */
+	error = units == UINT32_MAX
+			? -ENOMEM
+			: ask_until(device, units, start_ns, start_ns + shim.mem_deadline_ns);
+	note_held(device, start_ns);
+	if (error)
+		shim_log(SHIM_LOG_INFO, "device %u: quota exceeded, refused %lu bytes",
+			 device->ordinal, (unsigned long)units * SLUICE_ESCROW_UNIT);
+	errno = saved;
+	return error;
+}
+
+/* What was used beyond the grant is paid back first. Returns what is left of `units`. */
+static uint32_t pay_debt(struct shim_device *device, uint32_t units)
+{
+	uint32_t debt = atomic_load_explicit(&device->debt_units, memory_order_relaxed);
+	uint32_t paid;
+
+	do {
+		paid = debt < units ? debt : units;
+		if (!paid)
+			break;
+	} while (!atomic_compare_exchange_weak_explicit(&device->debt_units, &debt, debt - paid,
+							memory_order_acq_rel,
+							memory_order_relaxed));
+	return units - paid;
+}
+
+/*
+ * A word that has been left has granted 0; credit in it is a release that came too late, and is
+ * carried over by whoever sees it: the releaser looks behind its own addition, so that none is
+ * lost. A word with a grant is still the account, or about to be taken over whole by escrow_rehome.
+ */
+static uint32_t take_stray(_Atomic uint64_t *word)
+{
+	uint64_t old = atomic_load_explicit(word, memory_order_acquire);
+
+	while (!sluice_escrow_granted(old) && sluice_escrow_credit(old))
+		if (atomic_compare_exchange_weak_explicit(word, &old, 0, memory_order_acq_rel,
+							  memory_order_acquire))
+			return sluice_escrow_credit(old);
+	return 0;
+}
+
+void escrow_release(struct shim_device *device, uint32_t units)
+{
+	_Atomic uint64_t *word = escrow_word(device);
+
+	while (units) {
+		if (unlikely(atomic_load_explicit(&device->debt_units, memory_order_relaxed)))
+			units = pay_debt(device, units);
+		if (!units)
+			return;
+		sluice_escrow_release(word, units);
+		/* The addition and the exchange in escrow_rehome are on one word: one that came
+		 * behind the exchange sees the pointer that was stored before it. */
+		if (likely(word == escrow_word(device)))
+			return;
+		units = take_stray(word);
+		word = escrow_word(device);
+	}
+}
+
+void escrow_rehome(struct shim_device *device, _Atomic uint64_t *word)
+{
+	_Atomic uint64_t *old = escrow_word(device);
+	uint32_t used = atomic_load_explicit(&device->debt_units, memory_order_relaxed);
+	uint64_t left;
+
+	atomic_store_explicit(&device->escrow, word, memory_order_release);
+	left = old ? atomic_exchange_explicit(old, 0, memory_order_acq_rel) : 0;
+	if (sluice_escrow_granted(left) > sluice_escrow_credit(left))
+		used += sluice_escrow_granted(left) - sluice_escrow_credit(left);
+	atomic_store_explicit(&device->debt_units, used, memory_order_release);
+	if (!used)
+		return;
+	if (link_mem_request(device->index, used, sluice_now_ns() + shim.mem_deadline_ns))
+		return;
+	/* Granted in full: the debt becomes use. Frees may have paid part of it meanwhile. */
+	used = atomic_load_explicit(&device->debt_units, memory_order_acquire);
+	while (used && sluice_escrow_reserve(word, used)) {
+		uint32_t still = used;
+
+		if (atomic_compare_exchange_strong_explicit(&device->debt_units, &still, 0,
+							    memory_order_acq_rel,
+							    memory_order_acquire))
+			break;
+		sluice_escrow_release(word, used);
+		used = still;
+	}
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "shim.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "gate.h"
+#include "link.h"
+#include "mem.h"
+#include "shim_log.h"
+
+struct shim shim = {.flags = SHIM_UNREADY};
+_Thread_local struct shim_thread shim_thread;
+
+void shim_set_flags(uint32_t set, uint32_t clear)
+{
+	uint32_t old = shim_flags();
+
+	while (!atomic_compare_exchange_weak_explicit(&shim.flags, &old, (old | set) & ~clear,
+						      memory_order_acq_rel, memory_order_relaxed))
+		continue;
+}
+
+void shim_capture_opened(void)
+{
+	atomic_fetch_add_explicit(&shim.captures_open, 1, memory_order_acq_rel);
+	shim_set_flags(SHIM_CAPTURES, 0);
+}
+
+void shim_capture_closed(void)
+{
+	uint32_t open = atomic_load_explicit(&shim.captures_open, memory_order_relaxed);
+
+	while (open &&
+	       !atomic_compare_exchange_weak_explicit(&shim.captures_open, &open, open - 1,
+						      memory_order_acq_rel, memory_order_relaxed))
+		continue;
+	if (open > 1)
+		return;
+	shim_set_flags(0, SHIM_CAPTURES);
+	/* One may have been opened between the two. */
+	if (atomic_load_explicit(&shim.captures_open, memory_order_acquire))
+		shim_set_flags(SHIM_CAPTURES, 0);
+}
+
+/*
+ * In the child, with the forking thread alone. CUDA does not work in it (the driver answers "not
+ * initialised"), its copies of the pages were never mapped, and other threads' locks are held for
+ * ever: everything is set back, nothing is given back.
+ */
+static void shim_forked(void)
+{
+	uint32_t devices = SHIM_MAX_ORDINALS;
+
+	shim_thread.busy = 0;
+	atomic_store_explicit(&shim.flags, SHIM_UNREADY, memory_order_relaxed);
+	atomic_store_explicit(&shim.captures_open, 0, memory_order_relaxed);
+	shim.lock = (struct futex_lock){0};
+	shim.pid = 0;
+	shim.device_count = 0;
+	while (devices--)
+		shim.device[devices] = (struct shim_device){0};
+	mem_forked();
+	gate_forked();
+	link_forked();
+}
+
+/* The driver answers "not initialised" before cuInit, in a child of fork and while it unloads. */
+static bool driver_is_up(void)
+{
+	CUcontext context;
+	CUresult result = real.cuCtxGetCurrent(&context);
+
+	return result != CUDA_ERROR_NOT_INITIALIZED && result != CUDA_ERROR_DEINITIALIZED &&
+	       result != CUDA_ERROR_NOT_FOUND;
+}
+
+/* With the lock, once in the life of a process. */
+static void attach(void)
+{
+	static bool fork_watched;
+	int count = 0;
+	int error;
+
+	shim_log_init();
+	if (!fork_watched)
+		fork_watched = !pthread_atfork(NULL, NULL, shim_forked);
+	if (real.cuDeviceGetCount(&count) != CUDA_SUCCESS || count < 0)
+		count = 0;
+	shim.device_count = (uint32_t)count;
+	shim.pid = (uint32_t)getpid();
+	error = fork_watched ? link_attach() : -ENOMEM;
+	if (error)
+		shim_log(error == -ECANCELED ? SHIM_LOG_INFO : SHIM_LOG_ERROR, "not managed: %s",
+			 error == -ECANCELED ? "the tenant bypasses" : "no arbiter");
+	shim_set_flags(error ? SHIM_PASSTHROUGH : 0, SHIM_UNREADY);
+}
+
+bool shim_enter_slow(void)
+{
+	int saved = errno;
+
+	if (shim_thread.busy || (shim_flags() & SHIM_PASSTHROUGH))
+		return false;
+	shim_thread.busy = 1;
+	if (real_load_driver() && driver_is_up()) {
+		futex_lock(&shim.lock);
+		if (shim_flags() & SHIM_UNREADY)
+			attach();
+		futex_unlock(&shim.lock);
+	}
+	if (shim_flags() & SHIM_FOREIGN)
+		shim_thread.busy = 0;
+	errno = saved;
+	return shim_thread.busy;
+}
+
+struct shim_device *shim_device_slow(CUdevice ordinal)
+{
+	struct shim_device *device;
+	int saved = errno;
+	int error;
+
+	if (ordinal < 0 || ordinal >= SHIM_MAX_ORDINALS)
+		return NULL;
+	device = &shim.device[ordinal];
+	futex_lock(&shim.lock);
+	if (atomic_load_explicit(&device->state, memory_order_relaxed) == SHIM_DEVICE_NEW) {
+		device->ordinal = (uint32_t)ordinal;
+		error = link_device_register((uint32_t)ordinal);
+		if (error) {
+			shim_log(SHIM_LOG_ERROR, "device %d: not managed, error %d", ordinal,
+				 -error);
+			/* An arbiter that is away may be back at the next use. */
+			if (error != -ENOTCONN && error != -ETIMEDOUT)
+				atomic_store_explicit(&device->state, SHIM_DEVICE_UNMANAGED,
+						      memory_order_release);
+		}
+	}
+	futex_unlock(&shim.lock);
+	errno = saved;
+	return atomic_load_explicit(&device->state, memory_order_acquire) == SHIM_DEVICE_MANAGED
+		       ? device
+		       : NULL;
+}
+
+struct shim_device *shim_device_current(void)
+{
+	CUdevice ordinal = 0;
+
+	if (shim.device_count != 1 && real.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS)
+		return NULL;
+	return shim_device(ordinal);
+}
