@@ -198,7 +198,7 @@ test_needs = $(filter %.a %.o,$(LIBS_$(call test_kind,$(1))))
 
 $(LIBSLUICE): $(SHIM_O) shim/libsluice.map
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) -shared $(LDFLAGS) $(SAN_FLAGS) $(DEFSYMS) $(HARDEN) -Wl,-soname,libsluice.so \
+	$(call say,LD)$(CC) -shared $(LDFLAGS) $(SAN_FLAGS) $(DEFSYMS) $(HARDEN) -Wl,-soname,libsluice.so -Wl,-Bsymbolic-functions \
 		-Wl,--version-script=shim/libsluice.map -o $@ $(SHIM_O)
 
 $(SLUICED): $(DAEMON_O) $(CORE_O)

@@ -2,6 +2,7 @@
 #include "escrow_client.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "futex.h"
 #include "link.h"
@@ -21,16 +22,26 @@ static bool try_reserve(struct shim_device *device, uint32_t units)
 	return sluice_escrow_reserve(escrow_word(device), units);
 }
 
-/* Until memory of this process is freed or granted, or it is time to ask again. The futex is the
- * credit half of the word. */
-static void wait_for_credit(struct shim_device *device, uint64_t now_ns, uint64_t deadline_ns)
+/* The futex is the credit half of the word. */
+static _Atomic uint32_t *credit_half(_Atomic uint64_t *word)
+{
+	return (_Atomic uint32_t *)word + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+/* Until memory of this process is freed, a grant comes, or it is time to ask again. */
+static void wait_for_credit(struct shim_device *device, uint32_t units, uint64_t deadline_ns)
 {
 	_Atomic uint64_t *word = escrow_word(device);
-	uint64_t until_ns = now_ns + RETRY_NS < deadline_ns ? now_ns + RETRY_NS : deadline_ns;
-	uint32_t seen = sluice_escrow_credit(atomic_load_explicit(word, memory_order_relaxed));
+	uint64_t until_ns = sluice_now_ns() + RETRY_NS;
+	uint32_t credit;
 
-	(void)futex_wait((_Atomic uint32_t *)word + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__), seen,
-			 until_ns);
+	/* Raised before the word is read: a release that this misses sees the waiter. */
+	atomic_fetch_add(&device->waiters, 1);
+	credit = sluice_escrow_credit(atomic_load(word));
+	if (credit < units)
+		(void)futex_wait(credit_half(word), credit,
+				 until_ns < deadline_ns ? until_ns : deadline_ns);
+	atomic_fetch_sub(&device->waiters, 1);
 }
 
 static void note_held(struct shim_device *device, uint64_t since_ns)
@@ -43,8 +54,7 @@ static void note_held(struct shim_device *device, uint64_t since_ns)
 					  sluice_now_ns() - since_ns, memory_order_relaxed);
 }
 
-static int ask_until(struct shim_device *device, uint32_t units, uint64_t now_ns,
-		     uint64_t deadline_ns)
+static int ask_until(struct shim_device *device, uint32_t units, uint64_t deadline_ns)
 {
 	do {
 		int error = link_mem_request(device->index, units, deadline_ns);
@@ -54,11 +64,10 @@ static int ask_until(struct shim_device *device, uint32_t units, uint64_t now_ns
 			return 0;
 		if (error == -ENOMEM)
 			return -ENOMEM;
-		now_ns = sluice_now_ns();
 		/* Granted, but another thread was quicker: ask again at once. */
 		if (error)
-			wait_for_credit(device, now_ns, deadline_ns);
-	} while (now_ns < deadline_ns);
+			wait_for_credit(device, units, deadline_ns);
+	} while (sluice_now_ns() < deadline_ns);
 	return -ENOMEM;
 }
 
@@ -66,12 +75,11 @@ int escrow_reserve_slow(struct shim_device *device, uint32_t units)
 {
 	uint64_t start_ns = sluice_now_ns();
 	int saved = errno;
-	int error;
+	int error = -ENOMEM;
 
-	/* What no word can ever hold is refused here and not asked for. */
-	error = units == UINT32_MAX
-			? -ENOMEM
-			: ask_until(device, units, start_ns, start_ns + shim.mem_deadline_ns);
+	/* What no word can ever hold is not asked for. */
+	if (units != UINT32_MAX)
+		error = ask_until(device, units, start_ns + shim.mem_deadline_ns);
 	note_held(device, start_ns);
 	if (error)
 		shim_log(SHIM_LOG_INFO, "device %u: quota exceeded, refused %lu bytes",
@@ -122,6 +130,8 @@ void escrow_release(struct shim_device *device, uint32_t units)
 		if (!units)
 			return;
 		sluice_escrow_release(word, units);
+		if (unlikely(atomic_load(&device->waiters)))
+			futex_wake(credit_half(word), INT_MAX);
 		/* The addition and the exchange in escrow_rehome are on one word: one that came
 		 * behind the exchange sees the pointer that was stored before it. */
 		if (likely(word == escrow_word(device)))

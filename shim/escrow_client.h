@@ -15,7 +15,6 @@
 
 /* 0 or -ENOMEM: refused, or the arbiter stayed away past the deadline. */
 int escrow_reserve_slow(struct shim_device *device, uint32_t units);
-void escrow_release_slow(struct shim_device *device, _Atomic uint64_t *word, uint32_t units);
 
 static inline int escrow_reserve(struct shim_device *device, uint32_t units)
 {

@@ -6,7 +6,6 @@
 #include "addrtable.h"
 #include "escrow_client.h"
 #include "mem_context.h"
-#include "mem_pool.h"
 #include "mem_vmm.h"
 #include "shim_log.h"
 
@@ -153,5 +152,4 @@ void mem_forked(void)
 	addrtable_reset(&arrays);
 	mem_context_forked();
 	mem_vmm_forked();
-	mem_pool_forked();
 }

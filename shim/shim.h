@@ -54,6 +54,7 @@ struct shim_device {
 	uint8_t uuid[16];
 	_Atomic(struct sluice_channel_device *) channel;
 	_Atomic(_Atomic uint64_t *) escrow; /* the word; escrow_client.h has the steps */
+	_Atomic uint32_t waiters;	    /* threads that wait for credit */
 	_Atomic uint32_t debt_units;	    /* used beyond `granted` after a change of pages */
 };
 
