@@ -82,23 +82,36 @@ static bool slice_is_over(struct model *model)
 	return model->now_ns >= slice_due_ns(model);
 }
 
+static void slice_begin(struct model *model)
+{
+	uint32_t next = slice_next_in_turn(model);
+
+	if (model->slice.resident == MODEL_NONE || model->slice.resident == next)
+		slice_activate(model, next);
+	else
+		slice_switch(model, next);
+}
+
 /* After all that happens at this instant, before SMs are given out. */
 void slice_update(struct model *model)
 {
 	struct slice *slice = &model->slice;
 
-	if (slice->phase == SLICE_ACTIVE && slice_is_over(model))
-		slice_switch(model, slice_next_in_turn(model));
-	if (slice->phase == SLICE_IDLE && model->procs_working) {
-		uint32_t next = slice_next_in_turn(model);
-
-		if (slice->resident == MODEL_NONE || slice->resident == next)
-			slice_activate(model, next);
-		else
-			slice_switch(model, next);
+	for (;;) {
+		if (slice->phase == SLICE_ACTIVE) {
+			if (!slice_is_over(model))
+				return;
+			slice_switch(model, slice_next_in_turn(model));
+		} else if (slice->phase == SLICE_SWITCH) {
+			if (model->now_ns < slice->switch_ns)
+				return;
+			slice_activate(model, slice->proc);
+		} else {
+			if (!model->procs_working)
+				return;
+			slice_begin(model);
+		}
 	}
-	if (slice->phase == SLICE_SWITCH && model->now_ns >= slice->switch_ns)
-		slice_activate(model, slice->proc);
 }
 
 uint64_t slice_event_ns(const struct model *model)
