@@ -19,6 +19,10 @@
 #ifndef __CUDA_API_VERSION_INTERNAL
 #define __CUDA_API_VERSION_INTERNAL
 #endif
+/* The library is built with hidden visibility: what the header declares is exported. */
+#ifndef __CUDA_API_PUSH_VISIBILITY_DEFAULT
+#define __CUDA_API_PUSH_VISIBILITY_DEFAULT
+#endif
 #include <cuda.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,6 +45,7 @@ struct stream;
 #define SIM_MAGIC_GRAPH 0x47524130u
 #define SIM_MAGIC_GRAPH_EXEC 0x47455830u
 #define SIM_MAGIC_POOL 0x504f4f30u
+#define SIM_MAGIC_LIBRARY 0x4c494230u
 
 struct sim_device {
 	int ordinal;
@@ -50,6 +55,9 @@ struct sim_device {
 	uint8_t uuid[16];
 	struct sim_context *primary; /* NULL: never retained */
 	struct exec *exec; /* of this process on this device, started by the first context */
+	bool joined;	   /* `proc` is valid: from the first context on */
+	int physical;	   /* ordinal of the segment; differs under CUDA_VISIBLE_DEVICES */
+	struct sim_pool *default_pool, *pool; /* pool.c; NULL: not yet asked for */
 };
 
 struct sim_context {
@@ -58,13 +66,18 @@ struct sim_context {
 	unsigned int flags;
 	unsigned int refs; /* primary retains */
 	bool is_primary;
-	bool destroyed;		/* inert: every call answers CUDA_ERROR_CONTEXT_IS_DESTROYED */
+	_Atomic bool destroyed; /* inert: every call answers CUDA_ERROR_CONTEXT_IS_DESTROYED */
 	_Atomic int sticky;	/* CUresult of a fault that stays: 700, 710, ... */
 	pthread_mutex_t lock;	/* of the lists below and of exec's lists of this context */
 	struct stream *legacy;	/* stream 0 / CU_STREAM_LEGACY, by exec */
 	struct stream *streams; /* all others, linked by exec */
 	struct sim_module *modules;
 	uint64_t id;
+	struct sim_context *next; /* all that ever were, so that a stale handle can be told */
+	unsigned int api_version;
+	CUfunc_cache cache_config;
+	CUsharedconfig shared_config;
+	size_t limits[CU_LIMIT_MAX];
 };
 
 /* A function of a module, or a kernel of a library: one struct, so that a CUkernel is accepted as
@@ -86,6 +99,11 @@ struct sim_module {
 	uint32_t functions;
 	_Atomic uint32_t uses; /* operations queued that run its code: unload waits for them */
 	struct sim_module *next;
+	struct sim_library *library; /* NULL: loaded by cuModuleLoad* */
+	struct sim_module *sibling;  /* of the same library, in another context */
+	void **global;		     /* where each variable lives; NULL: they have no place yet */
+	int ptx_version;	     /* of .target: 75 for sm_75 */
+	bool is_unloaded;
 };
 
 enum sim_memory_kind {
@@ -115,7 +133,8 @@ struct sim_context *sim_current_or_null(void);
 /* A fault that stays: first one wins, for this context. */
 void sim_set_sticky(struct sim_context *context, CUresult error);
 
-/* Also takes a CUkernel. NULL: not one of ours. */
+/* Also takes a CUkernel, for which it answers with the function in the calling thread's context,
+ * loading it there if need be. NULL: not one of ours, or it could not be loaded. */
 struct sim_function *sim_function_get(CUfunction function);
 
 /* The allocation around an address; SIM_PAGEABLE and the whole address space between where there
