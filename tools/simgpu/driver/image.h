@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SIMGPU_IMAGE_H
+#define SIMGPU_IMAGE_H
+
+/*
+ * Finds the PTX in what a program hands over as code: PTX text, a fat binary (bare, or in the
+ * wrapper that nvcc's objects hold), or machine code, which has none. No state; thread-safe.
+ */
+
+#include <cuda.h>
+
+#include "ptx/ptx.h"
+
+#define IMAGE_UNKNOWN UINT64_MAX /* the caller gave no length, as most of the interface */
+
+/*
+ * The PTX for a device of compute capability cc (major * 10 + minor): the newest that is not newer.
+ * *ret_text is NUL-terminated; free() it. CUDA_ERROR_NO_BINARY_FOR_GPU where there is machine code
+ * alone, unless timing_only: then it is PTX whose kernels, of the same names and parameters, do
+ * nothing. CUDA_ERROR_INVALID_IMAGE; ret_error is one sentence.
+ */
+CUresult image_find_ptx(const void *image, uint64_t bytes, uint32_t cc, bool timing_only,
+			char **ret_text, struct ptx_error *ret_error);
+
+/* A file's content, with a zero byte behind it. CUDA_ERROR_FILE_NOT_FOUND. */
+CUresult image_read_file(const char *path, char **ret_content, uint64_t *ret_bytes);
+
+#endif
