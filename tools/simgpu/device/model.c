@@ -163,7 +163,7 @@ uint64_t model_next_ns(const struct model *model, uint32_t index)
 	proc = &model->proc[index];
 	if (proc->done_head != MODEL_NONE)
 		return model->now_ns;
-	next = timer_first(model, index);
+	next = earlier(timer_first(model, index), copy_next_ns(model, index));
 	if (model->desc.mps) {
 		/* SMs come free at somebody's event; then its shortest wave must still run. */
 		if (proc->hungry)

@@ -47,7 +47,7 @@ struct model_desc {
 	uint32_t blocks_per_sm, threads_per_sm, regs_per_sm;
 	uint32_t smem_per_sm_bytes, smem_per_block_bytes;
 	uint32_t copy_engines; /* between host and device; at most 8 are modelled */
-	uint32_t mps; /* 1: processes overlap */
+	uint32_t mps;	       /* 1: processes overlap */
 	uint64_t memory_bytes;
 	uint64_t memory_bytes_per_us;	/* device memory */
 	uint64_t pinned_bytes_per_us;	/* host link, pinned memory */
@@ -55,7 +55,7 @@ struct model_desc {
 	uint64_t slice_ns, switch_ns, idle_hold_ns;
 	uint64_t launch_latency_ns; /* submit to earliest start, on an idle stream */
 	uint64_t kernel_gap_ns;	    /* end to start in one stream */
-	uint64_t copy_latency_ns; /* the caller counts it into a copy's duration_ns */
+	uint64_t copy_latency_ns;   /* the caller counts it into a copy's duration_ns */
 	uint64_t clock_khz;
 	uint64_t context_bytes; /* device memory taken by each process's context */
 };

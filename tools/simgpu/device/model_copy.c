@@ -83,6 +83,7 @@ static void engine_fill(struct model *model, struct engine *engine)
 			op->start_ns = model->now_ns;
 		op_set_state(op, OP_RUNNING);
 		engine->run[engine->count++] = index;
+		model->proc[op->proc].copies_waiting[engine - model->engine]--;
 		model->proc[op->proc].copies_running++;
 		model->procs_touched |= proc_bit(op->proc);
 	}
@@ -97,6 +98,7 @@ static void engine_enqueue(struct model *model, struct engine *engine, uint32_t 
 	else
 		engine->queue_head = stream;
 	engine->queue_tail = stream;
+	model->proc[model->stream[stream].proc].copies_waiting[engine - model->engine]++;
 }
 
 static void engine_dequeue(struct model *model, struct engine *engine, uint32_t stream)
@@ -114,6 +116,7 @@ static void engine_dequeue(struct model *model, struct engine *engine, uint32_t 
 	if (engine->queue_tail == stream)
 		engine->queue_tail = before;
 	model->stream[stream].link = MODEL_NONE;
+	model->proc[model->stream[stream].proc].copies_waiting[engine - model->engine]--;
 }
 
 static void copy_enter(struct model *model, struct op *op)
@@ -174,6 +177,37 @@ void copy_resolve(struct model *model, struct op *op)
 	late = op->served - copy_need(op) >= share;
 	copy_stop(model, op);
 	op_finish(model, op, late);
+}
+
+/* The first end of a copy on this engine; MODEL_NEVER too where it is no matter of `proc`. */
+static uint64_t engine_next_ns(const struct model *model, const struct engine *engine,
+			       uint32_t proc)
+{
+	bool concerns = model->proc[proc].copies_waiting[engine - model->engine] > 0;
+	uint64_t first = MODEL_NEVER;
+
+	for (uint32_t i = 0; i < engine->count; i++) {
+		const struct stream *stream = &model->stream[engine->run[i]];
+
+		concerns |= stream->proc == proc;
+		if (stream->pos[HEAP_TIMER] != HEAP_NOT && stream->key[HEAP_TIMER] < first)
+			first = stream->key[HEAP_TIMER];
+	}
+	return concerns ? first : MODEL_NEVER;
+}
+
+/* Copies that share an engine, or wait for it, move when the first of those on it ends. */
+uint64_t copy_next_ns(const struct model *model, uint32_t proc)
+{
+	uint64_t first = MODEL_NEVER;
+
+	for (int e = 0; e < ENGINES; e++) {
+		uint64_t next = engine_next_ns(model, &model->engine[e], proc);
+
+		if (next < first)
+			first = next;
+	}
+	return first;
 }
 
 /* One that was about to leave its engine may count as running, so there can be one too many. */

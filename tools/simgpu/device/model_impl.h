@@ -93,6 +93,8 @@ struct stream {
 
 #define HEAP_NOT UINT16_MAX
 
+enum { ENGINE_IN, ENGINE_OUT, ENGINE_DEVICE, ENGINES };
+
 struct proc {
 	uint32_t used;
 	uint32_t pid;
@@ -101,6 +103,7 @@ struct proc {
 	uint32_t streams;
 	uint32_t done_head, done_tail;
 	uint32_t kernels_running, copies_running;
+	uint32_t copies_waiting[ENGINES];
 	uint32_t hungry;	 /* its kernels in `hungry` */
 	uint64_t hungry_cost_ns; /* at most the least cost of a block among them */
 	uint32_t executing;
@@ -133,8 +136,6 @@ struct slice {
 };
 
 #define COPY_UNIT 840ull /* divided by every number of copies that may share an engine */
-
-enum { ENGINE_IN, ENGINE_OUT, ENGINE_DEVICE, ENGINES };
 
 struct engine {
 	uint32_t slots, count;
@@ -258,6 +259,7 @@ void copy_ready(struct model *model, struct op *op);
 void copy_fire(struct model *model, struct op *op);
 void copy_resolve(struct model *model, struct op *op);
 void copy_stop(struct model *model, struct op *op);
+uint64_t copy_next_ns(const struct model *model, uint32_t proc);
 /* For model_repair: the copies that run or could, in the order in which engines take them. */
 void copy_rebuild(struct model *model, const uint16_t *slots, uint32_t count);
 

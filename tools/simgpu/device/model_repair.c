@@ -6,6 +6,8 @@
  * begun anew: no operation, byte or SM is lost. May itself be cut short and begun again.
  */
 
+#include <string.h>
+
 #include "device/model_impl.h"
 
 /* ---- sorting slots, without memory of its own ---- */
@@ -110,7 +112,9 @@ static void repair_procs(struct model *model)
 		model->procs_used |= proc_bit(p);
 		model->mem_used += proc->mem_bytes;
 		proc->streams = proc->done_head = proc->done_tail = MODEL_NONE;
-		proc->kernels_running = proc->copies_running = proc->hungry = 0;
+		proc->kernels_running = proc->hungry = 0;
+		proc->copies_running = 0;
+		memset(proc->copies_waiting, 0, sizeof(proc->copies_waiting));
 		proc->timers.count = 0;
 		if (!model->desc.mps) {
 			model->runq[p].free_sms = model->desc.sms;
