@@ -4,6 +4,7 @@
  * with it, without a call that we would see: its charges go back here. Contexts can also appear
  * through the runtime's private tables, so that none of the create hooks is ever relied on.
  */
+#include "launch.h"
 #include "mem.h"
 #include "mem_context.h"
 #include "shim.h"
@@ -24,8 +25,10 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
 
 static CUresult created(CUresult result, const CUcontext *context)
 {
-	if (result == CUDA_SUCCESS)
+	if (result == CUDA_SUCCESS) {
 		mem_context_created(*context);
+		launch_context_changed();
+	}
 	shim_leave();
 	return result;
 }

@@ -8,6 +8,7 @@
  */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -40,5 +41,31 @@ void link_forked(void);
  *   escrow_rehome(device, &page->device[index].word)
  * of escrow_client.h, without shim.lock: it asks for what is in use through link_mem_request.
  */
+
+/* ---- for the launch path ----------------------------------------------------------------------- */
+
+enum link_state {
+	LINK_UP,   /* the arbiter governs */
+	LINK_OPEN, /* away: run as if there were none */
+	LINK_HOLD, /* away: wait for it, up to the deadline that link_hold_ns names */
+};
+
+/*
+ * Once per slow path and per wait: takes the arbiter's mail, notices that it is gone or hung, and
+ * works on a new session, all without blocking. Any thread; not under gate->lock or link's own.
+ */
+enum link_state link_tick(uint32_t device_index, uint64_t now_ns);
+
+/* Fail mode hold: how long one launch waits; closed: UINT64_MAX. */
+uint64_t link_hold_ns(void);
+
+/* Tells the arbiter that a launch is held. Never blocks; lost where it cannot be sent. */
+void link_want(uint32_t device_index, uint64_t cost_ns);
+
+/* The arbiter's target on S, ns; 0: none. */
+uint64_t link_target_ns(void);
+
+/* The channel's mapping, for its registration with the driver; false: not attached. */
+bool link_channel(void **ret_base, size_t *ret_bytes);
 
 #endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "activity.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "fd_info.h"
+#include "futex.h"
+#include "gate.h"
+
+#define PLACE 4096u /* holds a page of any size that the layout may still grow to */
+#define PLACES (SLUICE_MAX_DEVICES * SLUICE_MAX_ACTIVITY)
+_Static_assert(sizeof(struct sluice_activity) <= PLACE, "a place holds the page");
+
+#define GUARD_DEFAULT_NS 60000u
+
+struct activity_place {
+	_Atomic uint32_t generation; /* of the page mapped there; 0: none. Under gate->lock */
+	uint32_t owner_device;
+};
+
+static struct {
+	unsigned char *base; /* PLACES places to read at, then our own page's */
+	struct activity_place place[SLUICE_MAX_DEVICES][SLUICE_MAX_ACTIVITY];
+	struct sluice_activity *own; /* NULL: we have none */
+	uint32_t own_device[SLUICE_MAX_DEVICES];
+} state;
+
+const _Atomic uint64_t activity_none;
+
+/* ---- reader ---- */
+
+static int place_reserve(void)
+{
+	void *base;
+
+	if (state.base)
+		return 0;
+	base = mmap(NULL, (PLACES + 1) * PLACE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	state.base = base;
+	return 0;
+}
+
+static void *place_address(uint32_t device, uint32_t slot)
+{
+	return state.base + (device * SLUICE_MAX_ACTIVITY + slot) * PLACE;
+}
+
+/* Maps a page over its place in one step. A file that could shrink under us would fault: refused. */
+static int place_map(void *address, int protection, int fd)
+{
+	struct fd_info about;
+
+	if (!fd_look(fd, &about) || about.bytes < sizeof(struct sluice_activity))
+		return -EINVAL;
+	if (mmap(address, PLACE, protection, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		return -errno;
+	return 0;
+}
+
+static bool is_valid(const struct sluice_msg_activity *about)
+{
+	return about->device < SLUICE_MAX_DEVICES && about->slot < SLUICE_MAX_ACTIVITY &&
+	       about->owner_device < SLUICE_MAX_DEVICES;
+}
+
+static void place_set(const struct sluice_msg_activity *about, uint32_t generation)
+{
+	struct gate *gate = gate_at(about->device);
+	struct activity_place *place = &state.place[about->device][about->slot];
+
+	futex_lock(&gate->lock);
+	place->owner_device = about->owner_device;
+	place->generation = generation;
+	gate->watch_stale = true;
+	futex_unlock(&gate->lock);
+}
+
+int activity_see(const struct sluice_msg_activity *about, int fd)
+{
+	int result = is_valid(about) && about->generation ? place_reserve() : -EINVAL;
+
+	if (result)
+		return result;
+	place_set(about, 0);
+	result = place_map(place_address(about->device, about->slot), PROT_READ, fd);
+	if (!result)
+		place_set(about, about->generation);
+	return result;
+}
+
+void activity_drop(const struct sluice_msg_activity *about)
+{
+	if (!is_valid(about) || !state.base)
+		return;
+	place_set(about, 0);
+	mmap(place_address(about->device, about->slot), PLACE, PROT_READ,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
+void activity_refresh(struct gate *gate)
+{
+	struct sluice_grant *grant = &gate->page->grant;
+
+	gate->watch_count = 0;
+	for (uint32_t slot = 0; slot < SLUICE_MAX_ACTIVITY; slot++) {
+		struct activity_place *place = &state.place[gate->index][slot];
+		uint32_t generation = atomic_load_explicit(&grant->activity[slot].generation,
+							   memory_order_relaxed);
+		const struct sluice_activity *page;
+
+		if (!generation || generation != place->generation)
+			continue;
+		page = place_address(gate->index, slot);
+		gate->watch[gate->watch_count++] = &page->device[place->owner_device];
+	}
+}
+
+static uint64_t load(const _Atomic uint64_t *word)
+{
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+void activity_look(const struct gate *gate, uint64_t now_ns, struct gate_view *view)
+{
+	view->active = false;
+	view->activity = NULL;
+	view->idle_since_ns = view->drain_ns = 0;
+	for (uint32_t i = 0; i < gate->watch_count; i++) {
+		const struct sluice_activity_device *device = gate->watch[i];
+		/* The futex word first: a clear between the two loads then ends the wait at once. */
+		uint32_t wake = atomic_load_explicit(&device->wake, memory_order_acquire);
+		uint64_t word = atomic_load_explicit(&device->word, memory_order_acquire);
+		uint64_t since_ns = load(&device->idle_since_ns);
+
+		if (sluice_activity_active(word)) {
+			view->active = true;
+			view->activity = device;
+			view->wake = wake;
+			view->drain_ns = load(&device->drain_ns);
+			return;
+		}
+		/* A time in the future is a lie that would hold us for ever. */
+		if (since_ns > now_ns)
+			since_ns = now_ns;
+		if (since_ns > view->idle_since_ns)
+			view->idle_since_ns = since_ns;
+	}
+}
+
+/* ---- owner ---- */
+
+static struct sluice_activity_device *own_device(const struct gate *gate)
+{
+	return state.own ? &state.own->device[state.own_device[gate->index]] : NULL;
+}
+
+/* Changes the count of active streams; epoch moves. Only this process writes the word, and all its
+ * writers hold gate->lock; the compare-and-swap is for readers, who see both halves change at once. */
+static void own_change(struct sluice_activity_device *device, uint32_t active)
+{
+	uint64_t old = load(&device->word), new;
+
+	do
+		new = (uint64_t)(sluice_activity_epoch(old) + 1) << 32 | active;
+	while (!atomic_compare_exchange_weak_explicit(&device->word, &old, new,
+						      memory_order_acq_rel, memory_order_relaxed));
+}
+
+int activity_own(const struct sluice_msg_activity *about, int fd)
+{
+	int result = is_valid(about) ? place_reserve() : -EINVAL;
+	void *address;
+
+	if (result)
+		return result;
+	address = state.base + PLACES * PLACE;
+	result = place_map(address, PROT_READ | PROT_WRITE, fd);
+	if (result)
+		return result;
+	madvise(address, PLACE, MADV_DONTFORK);
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		struct gate *gate = gate_at(i);
+
+		futex_lock(&gate->lock);
+		if (!state.own)
+			state.own_device[i] = i;
+		if (i == about->device)
+			state.own_device[i] = about->owner_device;
+		if (i == SLUICE_MAX_DEVICES - 1)
+			state.own = address;
+		if (gate->marked)
+			own_change(
+				&((struct sluice_activity *)address)->device[state.own_device[i]],
+				gate->marked);
+		futex_unlock(&gate->lock);
+	}
+	return 0;
+}
+
+void activity_mark(struct gate *gate, uint64_t now_ns, uint64_t drain_ns)
+{
+	struct sluice_activity_device *device = own_device(gate);
+	uint64_t guard_ns = load(&gate->page->grant.guard_ns);
+
+	gate->marked++;
+	if (!device)
+		return;
+	if (gate->marked == 1) {
+		uint64_t idle_ns = load(&device->idle_since_ns);
+
+		if (!idle_ns || now_ns - idle_ns >= (guard_ns ? guard_ns : GUARD_DEFAULT_NS))
+			atomic_store_explicit(&device->busy_since_ns, now_ns, memory_order_relaxed);
+		atomic_store_explicit(&device->drain_ns, drain_ns, memory_order_relaxed);
+		atomic_store_explicit(&device->requests, load(&device->requests) + 1,
+				      memory_order_relaxed);
+	}
+	/* Releases the stores above; pairs with the acquire in activity_look. */
+	own_change(device, gate->marked);
+}
+
+void activity_clear(struct gate *gate, uint64_t now_ns)
+{
+	struct sluice_activity_device *device = own_device(gate);
+
+	gate->marked--;
+	if (!device)
+		return;
+	if (gate->marked) {
+		own_change(device, gate->marked);
+		return;
+	}
+	atomic_store_explicit(&device->idle_since_ns, now_ns, memory_order_relaxed);
+	atomic_store_explicit(&device->drain_ns, 0, memory_order_relaxed);
+	own_change(device, 0);
+	/* After the word: whoever reads the new count finds the word idle. */
+	atomic_fetch_add_explicit(&device->wake, 1, memory_order_release);
+	if (atomic_load_explicit(&gate->page->grant.flags, memory_order_relaxed) &
+	    SLUICE_GRANT_WAITERS)
+		futex_wake(&device->wake, 1);
+}
+
+void activity_forked(void)
+{
+	state.base = NULL;
+	state.own = NULL;
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		for (uint32_t j = 0; j < SLUICE_MAX_ACTIVITY; j++)
+			state.place[i][j] = (struct activity_place){0};
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_ACTIVITY_H
+#define SLUICE_SHIM_ACTIVITY_H
+
+/*
+ * Activity pages, both sides. A reader has one page-sized place per (device, slot) for the whole
+ * life of the process: a page that comes or goes is mapped over it in one step, so that a fast path
+ * which still looks there never faults. A page counts only while its generation stands in the
+ * reader's grant. The owner's page is mapped read-write, one for all its devices.
+ *
+ * Threads: maps under link's lock; looks from any thread; marks and clears under gate->lock.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/pages.h"
+#include "sluice/wire.h"
+
+struct gate;
+struct gate_view;
+
+/* ---- reader ---- */
+
+/* Maps the page of `fd` read-only at the message's device and slot (the caller closes fd). 0 or
+ * -errno; drop undoes it. */
+int activity_see(const struct sluice_msg_activity *about, int fd);
+void activity_drop(const struct sluice_msg_activity *about);
+
+/* Fills gate->watch with the pages that count now. With gate->lock. */
+void activity_refresh(struct gate *gate);
+
+/* Fills in the view's active, activity, wake, idle_since_ns, drain_ns. With gate->lock. */
+void activity_look(const struct gate *gate, uint64_t now_ns, struct gate_view *view);
+
+/* ---- owner ---- */
+
+/* Maps the page of `fd` read-write (the caller closes fd); work that is marked now is marked in
+ * the new page as well. 0 or -errno. */
+int activity_own(const struct sluice_msg_activity *about, int fd);
+
+/* One more stream has work; the first of a request is expected to end at drain_ns (0: unknown). */
+void activity_mark(struct gate *gate, uint64_t now_ns, uint64_t drain_ns);
+
+/* One stream less; idle since now if that was the last. */
+void activity_clear(struct gate *gate, uint64_t now_ns);
+
+/* Forgets all mappings, which a child of fork does not have. */
+void activity_forked(void);
+
+/* No activity: what a lane that watches nothing points at. */
+extern const _Atomic uint64_t activity_none;
+
+#endif

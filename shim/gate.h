@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_GATE_H
+#define SLUICE_SHIM_GATE_H
+
+/*
+ * The gate of one managed GPU in this process: whether a launch may go now, and the wait if not.
+ *
+ * Each thread has a lane per gate: the few words that its fast path compares (launch.h). A lane is
+ * written by its own thread, but for stop_at_ns and drawn_ns, by which others take back what it has
+ * drawn and not used; it may be between compare and call then, which is one launch too many at
+ * most. gate->lock guards the rest; it is never
+ * held across a sleep or a driver call that can block. Lifetime: static, from the device's
+ * registration on; a reconnection swaps `page` and bumps `page_number`, and lanes follow at their
+ * next slow path. Units: CLOCK_MONOTONIC ns for times, predicted ns for work.
+ */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "futex.h"
+#include "sluice/pages.h"
+
+struct stream_state;
+struct predict_entry;
+
+#define GATE_STREAMS 512 /* streams that one gate follows */
+
+struct gate_watch {
+	const _Atomic uint64_t *word; /* a latency tenant's activity */
+	uint64_t seen;		      /* as it was when a launch was last admitted: idle */
+};
+
+/* The first line is all that an admitted launch reads of it. */
+struct lane {
+	_Alignas(128) struct sluice_slot *slot;
+	const struct sluice_grant *grant;
+	_Atomic uint64_t stop_at_ns; /* of the slot's launched_ns: beyond it something must be
+					looked at. Another thread may recall it to 0 */
+	uint32_t epoch;		     /* the grant's, when a launch was last admitted */
+	uint32_t watch_count;
+	struct gate_watch watch[SLUICE_MAX_ACTIVITY];
+	_Atomic uint64_t drawn_ns; /* of the slot's launched_ns: may go so far without asking */
+	struct gate *gate;
+	uint32_t page_number; /* the slot is in that page; 0: none yet */
+	bool shared;	      /* the last slot: no fast path, atomic adds */
+};
+
+struct gate {
+	struct futex_lock lock;
+	_Atomic uint32_t ready;
+	uint32_t ordinal;
+	uint32_t index; /* in the pages' device[] */
+	_Atomic uint32_t page_number;
+	struct sluice_channel_device *page;
+	uint64_t completed_ns;	 /* of this gate's streams, ever */
+	uint64_t retired_ns;	 /* launched under earlier pages */
+	uint64_t moved_ns;	 /* when something in flight last completed, or was admitted */
+	uint64_t want_ns;	 /* when the arbiter was last told that a launch is held */
+	uint32_t holding;	 /* threads held now */
+	uint32_t lanes;		 /* in use: the highest + 1 */
+	_Atomic uint32_t marked; /* streams with work of a request (latency tenants) */
+	_Atomic uint32_t spinning;
+	uint32_t watch_epoch; /* the grant's, when `watch` was made of it */
+	bool watch_stale;     /* a page has come or gone since */
+	uint32_t watch_count;
+	const struct sluice_activity_device *watch[SLUICE_MAX_ACTIVITY];
+	struct lane lane[SLUICE_MAX_SLOTS];
+	uint32_t stream_count;
+	struct stream_state *stream[GATE_STREAMS];
+};
+
+/* ---- the decision: pure, for tests in virtual time ------------------------------------------- */
+
+/* What a decision is made of. */
+struct gate_view {
+	uint32_t gate_word, flags; /* of the grant */
+	uint64_t credit_ns, window_ns, guard_ns, progress_ns;
+	uint64_t launched_ns;  /* sum of the slots */
+	uint64_t drawn_ns;     /* what other lanes may still add without asking */
+	uint64_t in_flight_ns; /* launched, not seen complete */
+	uint64_t done_ns;      /* expected end of the work in flight */
+	uint64_t moved_ns;
+	bool active;				       /* a latency tenant has work */
+	const struct sluice_activity_device *activity; /* the one to wait for */
+	uint32_t wake;		/* its futex word, read before its activity was */
+	uint64_t idle_since_ns; /* the latest, where none is active; 0: none ever was */
+	uint64_t drain_ns;	/* when the active one is expected to end; 0: unknown */
+};
+
+enum gate_reason {
+	GATE_OPEN,   /* go */
+	GATE_FORCED, /* go: what is in flight may wait for this launch */
+	GATE_CLOSED,
+	GATE_CREDIT,
+	GATE_ACTIVE,
+	GATE_GUARD,
+	GATE_WINDOW,
+};
+
+/* until_ns: the predicted opening; 0: unknown. held_since_ns 0: not held so far. */
+enum gate_reason gate_decide(const struct gate_view *view, uint64_t cost_ns, uint64_t held_since_ns,
+			     uint64_t now_ns, uint64_t *ret_until_ns);
+
+/* How far a lane that has just been admitted may go on without asking: predicted ns from where
+ * it now is. `view` is of before the admission. */
+uint64_t gate_allowance(const struct gate_view *view, uint64_t cost_ns, uint32_t lanes);
+
+/* ---- the gate ------------------------------------------------------------------------------- */
+
+/* By the pages' index. */
+struct gate *gate_at(uint32_t index);
+
+/* The device has been registered, or has got a new page. */
+void gate_rehome(uint32_t index, uint32_t ordinal, struct sluice_channel_device *page);
+
+/* The lane of the calling thread's slot (0..SLUICE_MAX_SLOTS-1), bound to the present page.
+ * shared: more threads than slots. */
+struct lane *gate_lane(struct gate *gate, uint32_t slot, bool shared);
+
+/* Waits until the launch may go, then takes cost_ns for it. Keeps errno. */
+void gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns,
+		bool known);
+
+/* Takes cost_ns without asking, where gate_is_free: latency tenants, unmanaged devices. key: what
+ * is launched, for the request that it may open. */
+void gate_pass(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns,
+	       uint64_t key);
+bool gate_is_free(struct gate *gate);
+
+/* Predicted ns launched and not seen complete. With gate->lock. */
+uint64_t gate_in_flight(const struct gate *gate);
+
+/* Work has been seen complete: with gate->lock; publishes. */
+void gate_completed(struct gate *gate, uint64_t done_ns, uint64_t now_ns);
+
+/* In a child of fork: no page is mapped any more. */
+void gate_forked(void);
+
+#endif

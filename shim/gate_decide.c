@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate.h"
+
+#define PROGRESS_DEFAULT_NS 20000000u
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Room in the window, before the launch that asks. */
+static uint64_t window_room(const struct gate_view *view)
+{
+	uint64_t busy_ns = add(view->in_flight_ns, view->drawn_ns);
+
+	if (view->window_ns == UINT64_MAX)
+		return UINT64_MAX;
+	return busy_ns < view->window_ns ? view->window_ns - busy_ns : 0;
+}
+
+static uint64_t credit_room(const struct gate_view *view)
+{
+	uint64_t spent_ns = add(view->launched_ns, view->drawn_ns);
+
+	if (view->credit_ns == UINT64_MAX)
+		return UINT64_MAX;
+	return spent_ns < view->credit_ns ? view->credit_ns - spent_ns : 0;
+}
+
+/* Held work may be what the work in flight waits for. Not against `sluice pause`: that was asked. */
+static bool is_stuck(const struct gate_view *view, uint64_t held_since_ns, uint64_t now_ns)
+{
+	uint64_t since_ns = held_since_ns > view->moved_ns ? held_since_ns : view->moved_ns;
+	uint64_t progress_ns = view->progress_ns ? view->progress_ns : PROGRESS_DEFAULT_NS;
+
+	return held_since_ns && view->in_flight_ns && !(view->flags & SLUICE_GRANT_PAUSED) &&
+	       now_ns >= add(since_ns, progress_ns);
+}
+
+static enum gate_reason hold_reason(const struct gate_view *view, uint64_t cost_ns, uint64_t now_ns,
+				    uint64_t *ret_until_ns)
+{
+	*ret_until_ns = 0;
+	if ((view->gate_word & 1) || (view->flags & SLUICE_GRANT_PAUSED))
+		return GATE_CLOSED;
+	if (view->active) {
+		*ret_until_ns = view->drain_ns;
+		return GATE_ACTIVE;
+	}
+	if (view->idle_since_ns && now_ns < add(view->idle_since_ns, view->guard_ns)) {
+		*ret_until_ns = add(view->idle_since_ns, view->guard_ns);
+		return GATE_GUARD;
+	}
+	if (!credit_room(view))
+		return GATE_CREDIT;
+	/* One launch may always enter an empty pipe, however long it is. */
+	if (view->in_flight_ns && cost_ns > window_room(view)) {
+		uint64_t over_ns = add(cost_ns, view->drawn_ns);
+
+		/* The part of the window that must come free is at the front of what is in flight. */
+		over_ns = over_ns < view->window_ns ? view->window_ns - over_ns : 0;
+		*ret_until_ns = view->done_ns > over_ns ? view->done_ns - over_ns : 0;
+		return GATE_WINDOW;
+	}
+	return GATE_OPEN;
+}
+
+enum gate_reason gate_decide(const struct gate_view *view, uint64_t cost_ns, uint64_t held_since_ns,
+			     uint64_t now_ns, uint64_t *ret_until_ns)
+{
+	enum gate_reason reason = hold_reason(view, cost_ns, now_ns, ret_until_ns);
+
+	if (reason != GATE_OPEN && is_stuck(view, held_since_ns, now_ns))
+		return GATE_FORCED;
+	return reason;
+}
+
+uint64_t gate_allowance(const struct gate_view *view, uint64_t cost_ns, uint32_t lanes)
+{
+	uint64_t window_ns = window_room(view), credit_ns = credit_room(view);
+	uint64_t room_ns = window_ns < credit_ns ? window_ns : credit_ns;
+	uint64_t chunk_ns = UINT64_MAX;
+
+	room_ns = room_ns == UINT64_MAX ? room_ns : room_ns > cost_ns ? room_ns - cost_ns : 0;
+	/* What idle lanes have drawn and not used narrows the window: at most a quarter of it. */
+	if (lanes > 1 && view->window_ns != UINT64_MAX)
+		chunk_ns = view->window_ns / (4 * lanes);
+	return room_ns < chunk_ns ? room_ns : chunk_ns;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "gate_wait.h"
+
+#include <sys/prctl.h>
+
+#include "sluice/clock.h"
+
+#define SPIN_NS 100000u	 /* before a predicted opening, and after it */
+#define NEAR_NS 1000000u /* the longest sleep near one */
+#define FAR_NS 10000000u /* the longest sleep of all */
+#define LEAST_NS 20000u	 /* shorter sleeps cost more than they wait */
+#define CREDIT_NS 1000000u
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ __volatile__("yield");
+#endif
+}
+
+/* A sleep that ends on time: the default slack of 50 us would spoil short ones. */
+static void sleep_on(const _Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns,
+		     uint64_t now_ns)
+{
+	int slack_ns = -1;
+
+	if (deadline_ns <= now_ns)
+		return;
+	if (deadline_ns - now_ns <= NEAR_NS * 2) {
+		slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+		if (slack_ns > 0)
+			(void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	}
+	(void)futex_wait(word, expected, deadline_ns);
+	if (slack_ns > 0)
+		(void)prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0);
+}
+
+static void spin_until(const _Atomic uint32_t *word, uint32_t expected, uint64_t end_ns)
+{
+	do {
+		for (int i = 0; i < 8; i++) {
+			if (atomic_load_explicit(word, memory_order_acquire) != expected)
+				return;
+			relax();
+		}
+	} while (sluice_now_ns() < end_ns);
+}
+
+static bool may_spin(struct gate *gate)
+{
+	uint32_t nobody = 0;
+
+	return atomic_compare_exchange_strong_explicit(&gate->spinning, &nobody, 1,
+						       memory_order_relaxed, memory_order_relaxed);
+}
+
+/* Sleeps on the word to shortly before until_ns, then spins; returns early when the word moves. */
+static void wait_until(struct gate *gate, const _Atomic uint32_t *word, uint32_t expected,
+		       uint64_t until_ns, uint64_t now_ns)
+{
+	uint64_t end_ns = until_ns + SPIN_NS;
+
+	if (until_ns > now_ns + SPIN_NS) {
+		uint64_t deadline_ns = until_ns - SPIN_NS;
+
+		if (deadline_ns > now_ns + FAR_NS)
+			deadline_ns = now_ns + FAR_NS;
+		sleep_on(word, expected, deadline_ns, now_ns);
+		return;
+	}
+	if (end_ns <= now_ns || !may_spin(gate)) {
+		sleep_on(word, expected, now_ns + NEAR_NS, now_ns);
+		return;
+	}
+	spin_until(word, expected, end_ns);
+	atomic_store_explicit(&gate->spinning, 0, memory_order_relaxed);
+}
+
+/* The guard's end is known exactly; a tenant that is active again is seen by the next look. */
+static void wait_guard(struct gate *gate, uint64_t until_ns, uint64_t now_ns)
+{
+	const struct sluice_grant *grant = &gate->page->grant;
+	uint32_t epoch = atomic_load_explicit(&grant->epoch, memory_order_relaxed);
+
+	if (until_ns > now_ns + SPIN_NS) {
+		sleep_on(&grant->epoch, epoch, until_ns - SPIN_NS, now_ns);
+	} else if (may_spin(gate)) {
+		spin_until(&grant->epoch, epoch, until_ns);
+		atomic_store_explicit(&gate->spinning, 0, memory_order_relaxed);
+	} else {
+		sleep_on(&grant->epoch, epoch, until_ns, now_ns);
+	}
+}
+
+/* The work in flight ends some time after until_ns: a bit longer at each look. */
+static void wait_window(struct gate *gate, const struct gate_hold *hold, uint64_t now_ns)
+{
+	const struct sluice_grant *grant = &gate->page->grant;
+	uint32_t epoch = atomic_load_explicit(&grant->epoch, memory_order_relaxed);
+	uint64_t from_ns = hold->until_ns > hold->since_ns ? hold->until_ns : hold->since_ns;
+	uint64_t late_ns = from_ns < now_ns ? now_ns - from_ns : 0;
+	uint64_t sleep_ns = hold->until_ns > now_ns ? hold->until_ns - now_ns : late_ns / 4;
+
+	if (sleep_ns < LEAST_NS)
+		sleep_ns = LEAST_NS;
+	if (sleep_ns > NEAR_NS)
+		sleep_ns = NEAR_NS;
+	sleep_on(&grant->epoch, epoch, now_ns + sleep_ns, now_ns);
+}
+
+void gate_wait(struct gate *gate, const struct gate_view *view, struct gate_hold *hold,
+	       uint64_t now_ns)
+{
+	const struct sluice_grant *grant = &gate->page->grant;
+
+	switch (hold->reason) {
+	case GATE_ACTIVE:
+		hold->waited = view->activity;
+		if (hold->until_ns)
+			wait_until(gate, &view->activity->wake, view->wake, hold->until_ns, now_ns);
+		else
+			sleep_on(&view->activity->wake, view->wake, now_ns + FAR_NS, now_ns);
+		break;
+	case GATE_GUARD: wait_guard(gate, hold->until_ns, now_ns); break;
+	case GATE_WINDOW: wait_window(gate, hold, now_ns); break;
+	case GATE_CREDIT:
+		sleep_on(&grant->epoch, atomic_load_explicit(&grant->epoch, memory_order_relaxed),
+			 now_ns + CREDIT_NS, now_ns);
+		break;
+	default:
+		hold->waited_gate = true;
+		sleep_on(&grant->gate, view->gate_word, now_ns + FAR_NS, now_ns);
+	}
+}
+
+void gate_wait_done(struct gate *gate, const struct gate_hold *hold)
+{
+	/* The opener woke one of us; a reader can wake others although it cannot write. */
+	if (hold->waited)
+		futex_wake((_Atomic uint32_t *)(uintptr_t)&hold->waited->wake, 1);
+	if (hold->waited_gate)
+		futex_wake(&gate->page->grant.gate, 1);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel launches. The hot pair ends in a tail call when admitted; all else goes the long way, in
+ * functions of their own so that the hot ones need no frame.
+ */
+#include "launch.h"
+
+typedef CUresult (*kernel_call)(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
+				unsigned int bx, unsigned int by, unsigned int bz,
+				unsigned int shared, CUstream stream, void **params, void **extra);
+
+static struct sample_what kernel(CUfunction f)
+{
+	return (struct sample_what){.kind = PREDICT_KERNEL, .handle = f};
+}
+
+static __attribute__((noinline)) CUresult kernel_slow(kernel_call call, CUstream key, CUfunction f,
+						      unsigned int gx, unsigned int gy,
+						      unsigned int gz, unsigned int bx,
+						      unsigned int by, unsigned int bz,
+						      unsigned int shared, CUstream stream,
+						      void **params, void **extra)
+{
+	struct launch launch;
+	CUresult result;
+
+	launch_begin(&launch, predict_kernel_tag(f, gx, gy, gz, bx, by, bz, shared),
+		     PREDICT_KERNEL_NS, key, kernel(f), 0);
+	result = call(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
+	launch_end(&launch, result);
+	return result;
+}
+
+CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+				unsigned int gridDimZ, unsigned int blockDimX,
+				unsigned int blockDimY, unsigned int blockDimZ,
+				unsigned int sharedMemBytes, CUstream hStream, void **kernelParams,
+				void **extra)
+{
+	CUstream key = stream_key(hStream, false);
+
+	if (likely(launch_fast(predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX,
+						  blockDimY, blockDimZ, sharedMemBytes),
+			       PREDICT_KERNEL_NS, key)))
+		return real.cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
+					   blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
+	return kernel_slow(real.cuLaunchKernel, key, f, gridDimX, gridDimY, gridDimZ, blockDimX,
+			   blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
+}
+
+CUresult CUDAAPI cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
+				     unsigned int gridDimZ, unsigned int blockDimX,
+				     unsigned int blockDimY, unsigned int blockDimZ,
+				     unsigned int sharedMemBytes, CUstream hStream,
+				     void **kernelParams, void **extra)
+{
+	CUstream key = stream_key(hStream, true);
+
+	if (likely(launch_fast(predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX,
+						  blockDimY, blockDimZ, sharedMemBytes),
+			       PREDICT_KERNEL_NS, key)))
+		return real.cuLaunchKernel_ptsz(f, gridDimX, gridDimY, gridDimZ, blockDimX,
+						blockDimY, blockDimZ, sharedMemBytes, hStream,
+						kernelParams, extra);
+	return kernel_slow(real.cuLaunchKernel_ptsz, key, f, gridDimX, gridDimY, gridDimZ,
+			   blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams,
+			   extra);
+}
+
+/* ---- launches with attributes ------------------------------------------------------------------ */
+
+/* Nothing may come between a kernel and its programmatic dependent: not even a marker. */
+static uint32_t config_flags(const CUlaunchConfig *config)
+{
+	uint32_t flags = 0;
+
+	for (unsigned int i = 0; config->attrs && i < config->numAttrs; i++) {
+		CUlaunchAttributeID id = config->attrs[i].id;
+
+		if (id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION ||
+		    id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT)
+			flags = LAUNCH_DEPENDENT;
+	}
+	return flags;
+}
+
+static uint64_t config_tag(const CUlaunchConfig *config, CUfunction f)
+{
+	return predict_kernel_tag(f, config->gridDimX, config->gridDimY, config->gridDimZ,
+				  config->blockDimX, config->blockDimY, config->blockDimZ,
+				  config->sharedMemBytes);
+}
+
+static CUresult config_slow(CUresult (*call)(const CUlaunchConfig *, CUfunction, void **, void **),
+			    CUstream key, const CUlaunchConfig *config, CUfunction f, void **params,
+			    void **extra)
+{
+	struct launch launch;
+	CUresult result;
+
+	launch_begin(&launch, config_tag(config, f), PREDICT_KERNEL_NS, key, kernel(f),
+		     config_flags(config));
+	result = call(config, f, params, extra);
+	launch_end(&launch, result);
+	return result;
+}
+
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
+				  void **extra)
+{
+	CUstream key;
+
+	if (unlikely(!config))
+		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
+	key = stream_key(config->hStream, false);
+	if (likely(launch_fast(config_tag(config, f), PREDICT_KERNEL_NS, key)))
+		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
+	return config_slow(real.cuLaunchKernelEx, key, config, f, kernelParams, extra);
+}
+
+CUresult CUDAAPI cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction f,
+				       void **kernelParams, void **extra)
+{
+	CUstream key;
+
+	if (unlikely(!config))
+		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
+	key = stream_key(config->hStream, true);
+	if (likely(launch_fast(config_tag(config, f), PREDICT_KERNEL_NS, key)))
+		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
+	return config_slow(real.cuLaunchKernelEx_ptsz, key, config, f, kernelParams, extra);
+}
+
+/* ---- cooperative and old forms -------------------------------------------------------------------- */
+
+static void begin(struct launch *launch, CUfunction f, uint64_t tag, CUstream key)
+{
+	launch_begin(launch, tag, PREDICT_KERNEL_NS, key, kernel(f), 0);
+}
+
+CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
+					   unsigned int gridDimY, unsigned int gridDimZ,
+					   unsigned int blockDimX, unsigned int blockDimY,
+					   unsigned int blockDimZ, unsigned int sharedMemBytes,
+					   CUstream hStream, void **kernelParams)
+{
+	struct launch launch;
+	CUresult result;
+
+	begin(&launch, f,
+	      predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ,
+				 sharedMemBytes),
+	      stream_key(hStream, false));
+	result = real.cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
+						blockDimY, blockDimZ, sharedMemBytes, hStream,
+						kernelParams);
+	launch_end(&launch, result);
+	return result;
+}
+
+CUresult CUDAAPI cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridDimX,
+						unsigned int gridDimY, unsigned int gridDimZ,
+						unsigned int blockDimX, unsigned int blockDimY,
+						unsigned int blockDimZ, unsigned int sharedMemBytes,
+						CUstream hStream, void **kernelParams)
+{
+	struct launch launch;
+	CUresult result;
+
+	begin(&launch, f,
+	      predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ,
+				 sharedMemBytes),
+	      stream_key(hStream, true));
+	result = real.cuLaunchCooperativeKernel_ptsz(f, gridDimX, gridDimY, gridDimZ, blockDimX,
+						     blockDimY, blockDimZ, sharedMemBytes, hStream,
+						     kernelParams);
+	launch_end(&launch, result);
+	return result;
+}
+
+/* Its kernels wait for one another across devices: held at the first one's gate, and for that
+ * counted there alone. */
+CUresult CUDAAPI cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsList,
+						      unsigned int numDevices, unsigned int flags)
+{
+	const CUDA_LAUNCH_PARAMS *first = launchParamsList;
+	struct launch launch = {.way = LAUNCH_FOREIGN};
+	CUresult result;
+
+	if (first && numDevices)
+		begin(&launch, first->function,
+		      predict_kernel_tag(first->function, first->gridDimX, first->gridDimY,
+					 first->gridDimZ, first->blockDimX, first->blockDimY,
+					 first->blockDimZ, first->sharedMemBytes),
+		      stream_key(first->hStream, false));
+	result = real.cuLaunchCooperativeKernelMultiDevice(launchParamsList, numDevices, flags);
+	launch_end(&launch, result);
+	return result;
+}
+
+CUresult CUDAAPI cuLaunch(CUfunction f)
+{
+	struct launch launch;
+	CUresult result;
+
+	begin(&launch, f, predict_kernel_tag(f, 1, 1, 1, 0, 0, 0, 0), CU_STREAM_LEGACY);
+	result = real.cuLaunch(f);
+	launch_end(&launch, result);
+	return result;
+}
+
+static uint64_t grid_tag(CUfunction f, int width, int height)
+{
+	return predict_kernel_tag(f, (unsigned int)width, (unsigned int)height, 1, 0, 0, 0, 0);
+}
+
+CUresult CUDAAPI cuLaunchGrid(CUfunction f, int grid_width, int grid_height)
+{
+	struct launch launch;
+	CUresult result;
+
+	begin(&launch, f, grid_tag(f, grid_width, grid_height), CU_STREAM_LEGACY);
+	result = real.cuLaunchGrid(f, grid_width, grid_height);
+	launch_end(&launch, result);
+	return result;
+}
+
+CUresult CUDAAPI cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream)
+{
+	struct launch launch;
+	CUresult result;
+
+	begin(&launch, f, grid_tag(f, grid_width, grid_height), stream_key(hStream, false));
+	result = real.cuLaunchGridAsync(f, grid_width, grid_height, hStream);
+	launch_end(&launch, result);
+	return result;
+}

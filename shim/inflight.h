@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_INFLIGHT_H
+#define SLUICE_SHIM_INFLIGHT_H
+
+/*
+ * What of the launched work is complete. A marker is placed into a stream just before its next
+ * launch, so that it adds no order that the launch would not add itself: a word of the channel
+ * page that the GPU writes, else an event. On the legacy stream, where anything placed orders all
+ * blocking streams, only while one thread alone launches; otherwise the stream is asked whether it
+ * is empty. Every synchronisation that shows a stream drained is a marker for nothing.
+ *
+ * A word is given to another stream only after the last sequence written to it has landed. The
+ * registration of the page belongs to a context and goes with it.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stream_state.h"
+
+/* Predicted work between two markers of a stream, for a window. */
+uint64_t inflight_interval_ns(uint64_t window_ns, bool latency);
+
+/* Places a marker that covers what the stream has been given so far. Not under gate->lock; the
+ * stream's context may be any. Nothing happens where none can be placed. */
+void inflight_mark(struct stream_state *stream);
+
+/* Has the stream at least so much work that no marker covers and that is not known complete? */
+bool inflight_is_due(struct stream_state *stream, uint64_t least_ns);
+
+/* Looks at all markers of the gate's streams. With gate->lock. True: something completed. */
+bool inflight_poll(struct gate *gate, uint64_t now_ns);
+
+/* The stream is known to be complete up to launched_ns. With gate->lock. */
+void inflight_drained(struct stream_state *stream, uint64_t launched_ns, uint64_t now_ns);
+
+/* Is the stream empty now, by asking the driver? Only what may be asked from this thread. */
+bool inflight_ask(struct stream_state *stream, uint32_t thread);
+
+/* A context goes, and its registration with it. landed: no marker of its streams is on the way, so
+ * that the registration can be undone first. Not under gate->lock. */
+void inflight_context_dying(CUcontext context, bool landed);
+
+void inflight_forked(void);
+
+/* ---- relaxed capture mode around driver calls of our own ---- */
+
+struct own_calls {
+	CUstreamCaptureMode mode;
+};
+
+static inline struct own_calls own_calls_begin(void)
+{
+	struct own_calls calls = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+
+	(void)real.cuThreadExchangeStreamCaptureMode(&calls.mode);
+	return calls;
+}
+
+static inline void own_calls_end(struct own_calls calls)
+{
+	(void)real.cuThreadExchangeStreamCaptureMode(&calls.mode);
+}
+
+#endif

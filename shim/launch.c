@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launch.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "inflight.h"
+
+#define SAMPLE_EVERY 64u /* slow paths of a thread to one unasked sample */
+
+_Thread_local struct launch_thread launch_thread;
+struct predict launch_predict;
+
+/* Threads by slot. More threads than slots share the last one. */
+static struct {
+	struct futex_lock lock;
+	uint32_t tid[SLUICE_MAX_SLOTS];
+	_Atomic uint32_t used;
+} threads;
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static bool is_alive(uint32_t tid)
+{
+	return syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH;
+}
+
+/* A slot goes on from what its last owner left. */
+static uint32_t slot_of(uint32_t tid)
+{
+	uint32_t slot = SLUICE_MAX_SLOTS - 1;
+
+	for (uint32_t i = 0; i < threads.used; i++) {
+		if (threads.tid[i] == tid)
+			return i;
+	}
+	if (threads.used < SLUICE_MAX_SLOTS - 1) {
+		slot = threads.used++;
+	} else {
+		for (uint32_t i = 0; i < SLUICE_MAX_SLOTS - 1; i++) {
+			if (!is_alive(threads.tid[i])) {
+				slot = i;
+				break;
+			}
+		}
+	}
+	if (slot < SLUICE_MAX_SLOTS - 1)
+		threads.tid[slot] = tid;
+	return slot;
+}
+
+/* More than the slots: numbers of their own, so that each has its own per-thread default stream. */
+static uint32_t number_of(uint32_t slot, uint32_t tid)
+{
+	return slot < SLUICE_MAX_SLOTS - 1 ? slot + 1 : SLUICE_MAX_SLOTS + tid;
+}
+
+uint32_t launch_thread_number(void)
+{
+	struct launch_thread *thread = &launch_thread;
+	int saved = errno;
+
+	if (likely(thread->number))
+		return thread->number;
+	thread->tid = (uint32_t)syscall(SYS_gettid);
+	futex_lock(&threads.lock);
+	thread->number = number_of(slot_of(thread->tid), thread->tid);
+	futex_unlock(&threads.lock);
+	errno = saved;
+	return thread->number;
+}
+
+bool launch_is_alone(void)
+{
+	return atomic_load_explicit(&threads.used, memory_order_relaxed) <= 1;
+}
+
+/* ---- seats ------------------------------------------------------------------------------------- */
+
+static struct launch_seat *seat_take(CUstream key, struct stream_state *stream)
+{
+	struct launch_seat *seat = &launch_thread.seat[launch_seat_of(key)];
+	uint32_t number = launch_thread_number();
+	bool shared = number >= SLUICE_MAX_SLOTS;
+
+	seat->lane = gate_lane(stream->gate, shared ? SLUICE_MAX_SLOTS - 1 : number - 1, shared);
+	seat->stream = stream;
+	seat->key = key;
+	return seat;
+}
+
+struct launch_seat *launch_sit(CUstream key)
+{
+	struct stream_state *stream;
+	struct lane *lane;
+	uint32_t number = launch_thread.number;
+
+	if (!number || number >= SLUICE_MAX_SLOTS)
+		return NULL;
+	stream = stream_peek(key, number);
+	if (!stream)
+		return NULL;
+	/* A lane that is not bound yet, or to an earlier page, is bound in the slow path. */
+	lane = &stream->gate->lane[number - 1];
+	if (!lane->gate || lane->page_number != atomic_load_explicit(&stream->gate->page_number,
+								     memory_order_acquire))
+		return NULL;
+	return seat_take(key, stream);
+}
+
+void launch_context_changed(void)
+{
+	launch_thread.seat[launch_seat_of(CU_STREAM_LEGACY)].key = NULL;
+	launch_thread.seat[launch_seat_of(CU_STREAM_PER_THREAD)].key = NULL;
+}
+
+/* ---- the slow path ------------------------------------------------------------------------------ */
+
+static bool wants_sample(struct predict_entry *entry, uint32_t flags)
+{
+	bool offered;
+
+	if ((flags & (LAUNCH_DEPENDENT | LAUNCH_UNTIMED)) || (shim_flags() & SHIM_CAPTURES))
+		return false;
+	offered = predict_offer(&launch_predict, entry);
+	if (offered || launch_thread.countdown-- > 0)
+		return offered;
+	launch_thread.countdown = SAMPLE_EVERY;
+	return predict_is_known(&launch_predict, entry);
+}
+
+/* What the way through the gate is: the wait, if any, is in here. */
+static void launch_admit(struct launch *launch, struct launch_seat *seat,
+			 struct predict_entry *entry, uint64_t tag, uint32_t flags)
+{
+	struct stream_state *stream = launch->stream;
+	struct gate *gate = stream->gate;
+	bool is_free = gate_is_free(gate);
+	uint64_t window_ns =
+		atomic_load_explicit(&gate->page->grant.window_ns, memory_order_relaxed);
+
+	if (!(flags & LAUNCH_DEPENDENT) &&
+	    inflight_is_due(stream, inflight_interval_ns(window_ns, is_free) / 2))
+		inflight_mark(stream);
+	if (is_free)
+		gate_pass(gate, seat->lane, stream, predict_cost_ns(entry), tag);
+	else
+		gate_enter(gate, seat->lane, stream, predict_cost_ns(entry),
+			   predict_is_known(&launch_predict, entry));
+}
+
+void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstream key,
+		  struct sample_what what, uint32_t flags)
+{
+	struct predict_entry *entry;
+	int saved = errno;
+
+	*launch = (struct launch){.way = LAUNCH_FOREIGN};
+	if (!shim_enter())
+		return;
+	launch->way = LAUNCH_UNTOUCHED;
+	if (!(shim_flags() & SHIM_CAPTURES) || !capture_is_open(key))
+		launch->stream = stream_find(key, launch_thread_number());
+	if (!launch->stream) {
+		errno = saved;
+		return;
+	}
+	launch->way = LAUNCH_NOTED;
+	entry = predict_find(&launch_predict, tag, guess_ns);
+	sample_harvest(&launch_predict);
+	launch_admit(launch, seat_take(key, launch->stream), entry, tag, flags);
+	if (wants_sample(entry, flags))
+		launch->sample = sample_begin(launch->stream, entry, what);
+	errno = saved;
+}
+
+void launch_end(struct launch *launch, CUresult result)
+{
+	int saved = errno;
+
+	if (launch->way == LAUNCH_FOREIGN)
+		return;
+	if (launch->sample)
+		sample_end(launch->sample, result == CUDA_SUCCESS);
+	shim_leave();
+	errno = saved;
+}
+
+bool launch_is_gated(CUstream key)
+{
+	struct stream_state *stream;
+
+	if (shim_thread.busy || (shim_flags() & ~SHIM_PROFILING))
+		return false;
+	stream = stream_peek(key, launch_thread_number());
+	return stream && !gate_is_free(stream->gate);
+}
+
+void launch_name(struct sample_what what, char *ret_name, size_t size)
+{
+	static const char *const names[] = {
+		[PREDICT_KERNEL] = "a kernel",
+		[PREDICT_GRAPH] = "a graph",
+		[PREDICT_COPY_TO_DEVICE] = "a copy in",
+		[PREDICT_COPY_TO_HOST] = "a copy out",
+		[PREDICT_COPY_DEVICE] = "a copy",
+		[PREDICT_COPY_PEER] = "a peer copy",
+		[PREDICT_COPY] = "a copy",
+		[PREDICT_MEMSET] = "a memset",
+	};
+	const char *name = names[what.kind];
+	size_t length;
+
+	if (what.kind == PREDICT_KERNEL && real_has(cuFuncGetName) &&
+	    real.cuFuncGetName(&name, (CUfunction)(uintptr_t)what.handle) != CUDA_SUCCESS)
+		name = names[PREDICT_KERNEL];
+	length = strnlen(name, size - 1);
+	memset(ret_name, 0, size);
+	memcpy(ret_name, name, length);
+}
+
+void launch_forked(void)
+{
+	threads.lock = (struct futex_lock){0};
+	threads.used = 0;
+	launch_thread = (struct launch_thread){0};
+	launch_predict.lock = (struct futex_lock){0};
+}

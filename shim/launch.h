@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_LAUNCH_H
+#define SLUICE_SHIM_LAUNCH_H
+
+/*
+ * The way of a launch (kernel, graph, copy, memset) through the shim:
+ *
+ *   if (launch_fast(tag, guess_ns, key))
+ *           return real.call(...);                a tail call: a few loads and compares before it
+ *   launch_begin(&launch, ...);                   looks, waits, marks, samples: whatever is due
+ *   result = real.call(...);
+ *   launch_end(&launch, result);
+ *
+ * The fast path reads: the seat (which stream was it), the lane (what may it do), the grant's
+ * epoch, the activity word, the estimate; it writes the slot and the stream's count. No clock.
+ * It does not mark the thread busy: a driver that called its own exported launch entries from
+ * inside would be counted twice.
+ *
+ * Threads: any. Units: predicted ns.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gate.h"
+#include "predict.h"
+#include "sample.h"
+#include "shim.h"
+#include "stream_state.h"
+
+#define LAUNCH_SEATS 8u /* streams that a thread remembers; a power of two */
+
+struct launch_seat {
+	CUstream key; /* 0: empty; a key never is */
+	struct stream_state *stream;
+	struct lane *lane;
+};
+
+struct launch_thread {
+	struct launch_seat seat[LAUNCH_SEATS];
+	uint32_t number; /* of the slot, from 1; 0: not asked for yet */
+	uint32_t tid;
+	uint32_t countdown; /* slow paths until one is sampled unasked */
+};
+
+extern _Thread_local struct launch_thread launch_thread __attribute__((tls_model("initial-exec")));
+extern struct predict launch_predict;
+
+enum launch_way {
+	LAUNCH_FOREIGN,	  /* not ours to look at */
+	LAUNCH_UNTOUCHED, /* capturing, unmanaged: nothing noted; the thread is marked busy */
+	LAUNCH_NOTED,
+};
+
+struct launch {
+	enum launch_way way;
+	struct stream_state *stream;
+	struct sample *sample;
+};
+
+#define LAUNCH_DEPENDENT (1u << 0) /* programmatic dependent launch: nothing goes before it */
+#define LAUNCH_UNTIMED (1u << 1)   /* blocks, or is part of a split copy: no sample */
+
+static inline uint32_t launch_seat_of(CUstream key)
+{
+	return ((uint32_t)(uintptr_t)key >> 4 ^ (uint32_t)(uintptr_t)key >> 9 ^
+		(uint32_t)(uintptr_t)key) &
+	       (LAUNCH_SEATS - 1);
+}
+
+/* Seats a stream that has a state and a lane already; NULL: the slow path must make them. */
+struct launch_seat *launch_sit(CUstream key);
+
+static inline uint64_t launch_watched(const struct lane *lane)
+{
+	uint64_t moved = atomic_load_explicit(lane->watch[0].word, memory_order_acquire) ^
+			 lane->watch[0].seen;
+
+	for (uint32_t i = 1; unlikely(i < lane->watch_count); i++)
+		moved |= atomic_load_explicit(lane->watch[i].word, memory_order_acquire) ^
+			 lane->watch[i].seen;
+	return moved;
+}
+
+static inline bool launch_fast(uint64_t tag, uint32_t guess_ns, CUstream key)
+{
+	struct launch_seat *seat = &launch_thread.seat[launch_seat_of(key)];
+	struct stream_state *stream;
+	struct sluice_slot *slot;
+	struct lane *lane;
+	uint64_t launched_ns;
+	uint32_t raw_ns;
+
+	if (unlikely(shim_thread.busy | shim_flags()))
+		return false;
+	if (unlikely(seat->key != key)) {
+		seat = launch_sit(key);
+		if (!seat)
+			return false;
+	}
+	lane = seat->lane;
+	stream = seat->stream;
+	slot = lane->slot;
+	raw_ns = predict_raw_ns(predict_find(&launch_predict, tag, guess_ns));
+	launched_ns = atomic_load_explicit(&slot->launched_ns, memory_order_relaxed) + raw_ns;
+	if (unlikely(launched_ns > atomic_load_explicit(&lane->stop_at_ns, memory_order_relaxed)))
+		return false;
+	/* Acquire: pairs with the arbiter's release. The activity comes last, before the call. */
+	if (unlikely((atomic_load_explicit(&lane->grant->epoch, memory_order_acquire) ^
+		      lane->epoch) |
+		     launch_watched(lane)))
+		return false;
+	/* See request.h: first the add, then `quiet`. */
+	atomic_fetch_add_explicit(&stream->launched_ns, raw_ns, memory_order_seq_cst);
+	if (unlikely(atomic_load_explicit(&stream->quiet, memory_order_seq_cst))) {
+		atomic_fetch_sub_explicit(&stream->launched_ns, raw_ns, memory_order_seq_cst);
+		return false;
+	}
+	atomic_store_explicit(&slot->launched_ns, launched_ns, memory_order_relaxed);
+	atomic_store_explicit(&slot->launches,
+			      atomic_load_explicit(&slot->launches, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	return true;
+}
+
+void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstream key,
+		  struct sample_what what, uint32_t flags);
+void launch_end(struct launch *launch, CUresult result);
+
+/* Does this process's gate hold plain launches on the stream now (best-effort, managed)? Then
+ * large copies are worth splitting. */
+bool launch_is_gated(CUstream key);
+
+/* The calling thread's number, from 1; made at first use. */
+uint32_t launch_thread_number(void);
+
+/* Does one thread alone launch in this process? */
+bool launch_is_alone(void);
+
+/* The current context of the thread changes: what it remembers of default streams is void. */
+void launch_context_changed(void);
+
+/* A name for status: the kernel's, or the kind. */
+void launch_name(struct sample_what what, char *ret_name, size_t size);
+
+void launch_forked(void);
+
+#endif

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "link.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "escrow_client.h"
+#include "gate.h"
+#include "link_device.h"
+#include "link_session.h"
+#include "shim.h"
+#include "shim_log.h"
+
+#define ATTACH_NS SLUICE_NS_PER_S	   /* for an arbiter that is there and slow */
+#define ANSWER_NS (100 * SLUICE_NS_PER_MS) /* for a device */
+#define QUERY_NS (50 * SLUICE_NS_PER_MS)
+#define HUNG_NS SLUICE_NS_PER_S		  /* without a heartbeat */
+#define LOOK_NS (5 * SLUICE_NS_PER_MS)	  /* between two looks for a hang-up */
+#define RETRY_NS (100 * SLUICE_NS_PER_MS) /* between two attempts to connect */
+
+static struct {
+	_Atomic uint32_t away;
+	_Atomic uint64_t look_ns;  /* when to look at the socket again */
+	_Atomic uint64_t retry_ns; /* when to connect again */
+	_Atomic uint32_t mail[SLUICE_MAX_DEVICES];
+} link_now;
+
+static struct sluice_channel *channel_now(void)
+{
+	/* Pairs with the release in pages_adopt. */
+	return atomic_load_explicit(&session.channel, memory_order_acquire);
+}
+
+static bool session_trylock(void)
+{
+	uint32_t free_state = 0;
+
+	return atomic_compare_exchange_strong_explicit(&session.lock.state, &free_state, 1,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+/* ---- devices --------------------------------------------------------------------------------------- */
+
+/* With session.lock. */
+static int device_ask(uint32_t ordinal, struct sluice_msg_device *ret_about,
+		      struct sluice_msg_device_ok *ret_ok)
+{
+	struct sluice_packet answer;
+	int result;
+
+	link_describe(ordinal, ret_about);
+	result = session_ask(ret_about, SLUICE_MSG_DEVICE, sizeof(*ret_about),
+			     sluice_now_ns() + ANSWER_NS, &answer);
+	if (result)
+		return result;
+	sluice_wire_copy(&answer, ret_ok, sizeof(*ret_ok));
+	sluice_wire_close_fds(&answer);
+	if (answer.header.type != SLUICE_MSG_DEVICE_OK)
+		return -EACCES;
+	if (ret_ok->header.status)
+		return ret_ok->header.status;
+	return ret_ok->index < SLUICE_MAX_DEVICES ? 0 : -EPROTO;
+}
+
+/* The device's part of the channel page; not under session.lock: the gate is locked. */
+static void device_home(uint32_t ordinal, uint32_t index)
+{
+	struct sluice_channel_device *page = &channel_now()->device[index];
+
+	atomic_store_explicit(&shim.device[ordinal].channel, page, memory_order_release);
+	gate_rehome(index, ordinal, page);
+}
+
+int link_device_register(uint32_t ordinal)
+{
+	struct shim_device *device = &shim.device[ordinal];
+	struct sluice_msg_device about;
+	struct sluice_msg_device_ok ok;
+	int saved = errno;
+	int result;
+
+	futex_lock(&session.lock);
+	result = device_ask(ordinal, &about, &ok);
+	if (!result) {
+		session.device[ok.index] =
+			(struct session_device){.used = true, .ordinal = ordinal};
+		device->index = ok.index;
+		memcpy(device->uuid, about.uuid, sizeof(device->uuid));
+		atomic_store_explicit(&device->escrow, &session.escrow->device[ok.index].word,
+				      memory_order_release);
+		device_home(ordinal, ok.index);
+		atomic_store_explicit(&device->state, SHIM_DEVICE_MANAGED, memory_order_release);
+	}
+	futex_unlock(&session.lock);
+	errno = saved;
+	return result;
+}
+
+/* ---- the session's life -------------------------------------------------------------------------------- */
+
+static void set_away(bool away)
+{
+	if (atomic_exchange_explicit(&link_now.away, away, memory_order_relaxed) == away)
+		return;
+	shim_set_flags(away ? SHIM_AWAY : 0, away ? 0 : SHIM_AWAY);
+	shim_log(SHIM_LOG_ERROR, away ? "arbiter gone or hung" : "arbiter back");
+}
+
+int link_attach(void)
+{
+	int saved = errno;
+	int result;
+
+	futex_lock(&session.lock);
+	result = session_greet();
+	if (!result)
+		result = session_welcome(sluice_now_ns() + ATTACH_NS);
+	if (result)
+		session_close();
+	shim.mem_deadline_ns = session.mem_deadline_ns;
+	futex_unlock(&session.lock);
+	errno = saved;
+	if (!result && !session.managed)
+		return -ECANCELED;
+	return result;
+}
+
+static bool has_heartbeat(const struct sluice_channel *channel, uint64_t now_ns)
+{
+	uint64_t beat_ns = atomic_load_explicit(&channel->heartbeat_ns, memory_order_relaxed);
+
+	if (beat_ns < session.up_since_ns)
+		beat_ns = session.up_since_ns;
+	return beat_ns > now_ns || now_ns - beat_ns <= HUNG_NS;
+}
+
+/* All devices again, in the new session. With session.lock. */
+static int devices_again(void)
+{
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		struct sluice_msg_device about;
+		struct sluice_msg_device_ok ok;
+		int result;
+
+		if (!session.device[i].used)
+			continue;
+		result = device_ask(session.device[i].ordinal, &about, &ok);
+		if (result)
+			return result;
+		/* Gates and accounts go by the index: an arbiter that numbers them otherwise
+		 * cannot have them. */
+		if (ok.index != i)
+			return -EPROTO;
+		device_home(session.device[i].ordinal, i);
+	}
+	return 0;
+}
+
+/* One step towards a new session, without waiting for an arbiter that hangs. With session.lock. */
+static void reconnect(uint64_t now_ns)
+{
+	int result = 0;
+
+	if (!session.greeted)
+		result = session_greet();
+	if (!result)
+		result = session_welcome(now_ns);
+	if (!result)
+		result = devices_again();
+	if (!result)
+		set_away(false);
+	else if (result != -EAGAIN)
+		session_close();
+}
+
+/* The accounts move last, outside the lock: the memory is asked for again through the session. */
+static void accounts_rehome(void)
+{
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		struct session_device *device = &session.device[i];
+
+		futex_lock(&session.lock);
+		if (!device->rehome || link_now.away) {
+			futex_unlock(&session.lock);
+			continue;
+		}
+		device->rehome = false;
+		futex_unlock(&session.lock);
+		escrow_rehome(&shim.device[device->ordinal], &session.escrow->device[i].word);
+	}
+}
+
+static void tick_away(struct sluice_channel *channel, uint64_t now_ns)
+{
+	bool back = false;
+
+	if (!session_trylock())
+		return;
+	if (link_now.away && session.fd >= 0 && !session.greeted) {
+		/* Hung, not gone: the connection is good as long as it is there. */
+		if (session_serve() && has_heartbeat(channel, now_ns))
+			set_away(false);
+	} else if (link_now.away &&
+		   now_ns >= atomic_load_explicit(&link_now.retry_ns, memory_order_relaxed)) {
+		atomic_store_explicit(&link_now.retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
+		reconnect(now_ns);
+	}
+	back = !link_now.away;
+	futex_unlock(&session.lock);
+	if (back)
+		accounts_rehome();
+}
+
+/* Mail, and whether the other end is there. */
+static void tick_up(struct sluice_channel *channel, uint32_t device_index, uint64_t now_ns)
+{
+	uint32_t mail = atomic_load_explicit(&channel->device[device_index].grant.mail,
+					     memory_order_acquire);
+
+	if (!has_heartbeat(channel, now_ns)) {
+		set_away(true);
+		return;
+	}
+	if (mail == atomic_load_explicit(&link_now.mail[device_index], memory_order_relaxed) &&
+	    now_ns < atomic_load_explicit(&link_now.look_ns, memory_order_relaxed))
+		return;
+	if (!session_trylock())
+		return;
+	atomic_store_explicit(&link_now.look_ns, now_ns + LOOK_NS, memory_order_relaxed);
+	atomic_store_explicit(&link_now.mail[device_index], mail, memory_order_relaxed);
+	if (!session_serve()) {
+		set_away(true);
+		atomic_store_explicit(&link_now.retry_ns, now_ns, memory_order_relaxed);
+	}
+	futex_unlock(&session.lock);
+}
+
+enum link_state link_tick(uint32_t device_index, uint64_t now_ns)
+{
+	struct sluice_channel *channel = channel_now();
+	int saved;
+
+	if (!channel)
+		return LINK_OPEN;
+	saved = errno;
+	if (likely(!atomic_load_explicit(&link_now.away, memory_order_relaxed)))
+		tick_up(channel, device_index, now_ns);
+	if (unlikely(atomic_load_explicit(&link_now.away, memory_order_relaxed)))
+		tick_away(channel, now_ns);
+	errno = saved;
+	if (likely(!atomic_load_explicit(&link_now.away, memory_order_relaxed)))
+		return LINK_UP;
+	return session.fail_mode == SLUICE_FAIL_OPEN ? LINK_OPEN : LINK_HOLD;
+}
+
+uint64_t link_hold_ns(void)
+{
+	return session.fail_mode == SLUICE_FAIL_CLOSED ? UINT64_MAX : session.fail_deadline_ns;
+}
+
+bool link_is_up(void)
+{
+	return channel_now() && !atomic_load_explicit(&link_now.away, memory_order_relaxed);
+}
+
+uint64_t link_target_ns(void)
+{
+	struct sluice_channel *channel = channel_now();
+
+	return channel ? atomic_load_explicit(&channel->target_ns, memory_order_relaxed) : 0;
+}
+
+bool link_channel(void **ret_base, size_t *ret_bytes)
+{
+	struct sluice_channel *channel = channel_now();
+
+	*ret_base = channel;
+	*ret_bytes = sizeof(*channel);
+	return channel != NULL;
+}
+
+void link_forked(void)
+{
+	session_forked();
+	link_now.away = 0;
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
+		link_now.mail[i] = 0;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------- */
+
+void link_want(uint32_t device_index, uint64_t cost_ns)
+{
+	struct sluice_msg_want want = {.device = device_index, .cost_ns = cost_ns};
+	int saved = errno;
+
+	futex_lock(&session.lock);
+	if (!session.greeted)
+		session_tell(&want, SLUICE_MSG_WANT, sizeof(want));
+	futex_unlock(&session.lock);
+	errno = saved;
+}
+
+/* Notices, as a launch would, that the arbiter is gone or back: a program that only allocates. */
+static bool is_up_now(uint32_t device_index)
+{
+	return link_tick(device_index, sluice_now_ns()) == LINK_UP;
+}
+
+int link_mem_request(uint32_t device_index, uint32_t units, uint64_t deadline_ns)
+{
+	struct sluice_msg_mem question = {.device = device_index, .units = units}, reply;
+	struct sluice_packet answer;
+	int saved = errno;
+	int result = -ENOTCONN;
+
+	if (!is_up_now(device_index))
+		return result;
+	futex_lock(&session.lock);
+	result = session_ask(&question, SLUICE_MSG_MEM_REQUEST, sizeof(question), deadline_ns,
+			     &answer);
+	futex_unlock(&session.lock);
+	if (!result) {
+		sluice_wire_copy(&answer, &reply, sizeof(reply));
+		sluice_wire_close_fds(&answer);
+		result = reply.header.type == SLUICE_MSG_MEM_ANSWER ? reply.header.status : -EPROTO;
+	}
+	errno = saved;
+	return result;
+}
+
+int link_mem_query(uint32_t device_index, uint64_t *ret_max_bytes, uint64_t *ret_used_bytes)
+{
+	struct sluice_msg_mem question = {.device = device_index};
+	struct sluice_msg_mem_state reply;
+	struct sluice_packet answer;
+	int saved = errno;
+	int result = -ENOTCONN;
+
+	if (!is_up_now(device_index))
+		return result;
+	futex_lock(&session.lock);
+	result = session_ask(&question, SLUICE_MSG_MEM_QUERY, sizeof(question),
+			     sluice_now_ns() + QUERY_NS, &answer);
+	futex_unlock(&session.lock);
+	if (!result) {
+		sluice_wire_copy(&answer, &reply, sizeof(reply));
+		sluice_wire_close_fds(&answer);
+		result = reply.header.type == SLUICE_MSG_MEM_STATE ? reply.header.status : -EPROTO;
+	}
+	if (!result) {
+		*ret_max_bytes = reply.max_bytes;
+		*ret_used_bytes = reply.used_bytes;
+	}
+	errno = saved;
+	return result;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request.h"
+
+#include "activity.h"
+#include "link.h"
+#include "sluice/clock.h"
+
+#define KINDS 64      /* of requests, told apart by what they launch first */
+#define KNOWN_AFTER 3 /* requests of a kind before its end is predicted */
+#define SMOOTHING 8   /* a new length counts one eighth */
+
+struct request_kind {
+	uint64_t key;
+	uint64_t length_ns; /* moving mean */
+	uint32_t seen;
+};
+
+struct request_device {
+	uint64_t started_ns; /* 0: none open */
+	uint32_t kind;
+	bool alone; /* nothing of another process ran when it started */
+	bool tracked;
+	struct request_kind kinds[KINDS];
+};
+
+static struct request_device devices[SLUICE_MAX_DEVICES];
+
+static uint32_t grant_flags(const struct gate *gate)
+{
+	return atomic_load_explicit(&gate->page->grant.flags, memory_order_relaxed);
+}
+
+bool request_is_tracked(const struct gate *gate)
+{
+	return (grant_flags(gate) & (SLUICE_GRANT_LATENCY | SLUICE_GRANT_EXCESS)) ==
+	       SLUICE_GRANT_LATENCY;
+}
+
+void request_retrack(struct gate *gate)
+{
+	struct request_device *device = &devices[gate->index];
+	bool tracked = request_is_tracked(gate);
+
+	if (tracked == device->tracked)
+		return;
+	device->tracked = tracked;
+	for (uint32_t i = 0; i < gate->stream_count; i++)
+		atomic_store_explicit(&gate->stream[i]->quiet, tracked, memory_order_seq_cst);
+	while (gate->marked)
+		activity_clear(gate, sluice_now_ns());
+	device->started_ns = 0;
+}
+
+static void open_request(struct gate *gate, uint64_t key, uint64_t now_ns)
+{
+	struct request_device *device = &devices[gate->index];
+	struct request_kind *kind = &device->kinds[key % KINDS];
+
+	if (kind->key != key)
+		*kind = (struct request_kind){.key = key};
+	device->kind = (uint32_t)(key % KINDS);
+	device->started_ns = now_ns;
+	device->alone = grant_flags(gate) & SLUICE_GRANT_EXCLUSIVE;
+	activity_mark(gate, now_ns, kind->seen < KNOWN_AFTER ? 0 : now_ns + kind->length_ns);
+}
+
+void request_launch(struct stream_state *stream, uint64_t key, uint64_t now_ns)
+{
+	struct gate *gate = stream->gate;
+
+	if (!atomic_exchange_explicit(&stream->quiet, 0, memory_order_seq_cst))
+		return;
+	if (!gate->marked)
+		open_request(gate, key, now_ns);
+	else
+		activity_mark(gate, now_ns, 0);
+}
+
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+static void close_request(struct gate *gate, uint64_t now_ns)
+{
+	struct request_device *device = &devices[gate->index];
+	struct request_kind *kind = &device->kinds[device->kind];
+	struct sluice_counters *counters = &gate->page->counters;
+	uint64_t length_ns, target_ns = link_target_ns();
+
+	if (!device->started_ns)
+		return;
+	length_ns = now_ns - device->started_ns;
+	device->started_ns = 0;
+	kind->length_ns =
+		kind->seen ? kind->length_ns - kind->length_ns / SMOOTHING + length_ns / SMOOTHING
+			   : length_ns;
+	if (kind->seen < UINT32_MAX)
+		kind->seen++;
+	sluice_hist_add(&gate->page->service, length_ns);
+	count(&counters->requests);
+	if (target_ns && length_ns > target_ns)
+		count(&counters->requests_late);
+	if (device->alone && (grant_flags(gate) & SLUICE_GRANT_EXCLUSIVE))
+		count(&counters->requests_alone);
+}
+
+void request_stream_drained(struct stream_state *stream, uint64_t now_ns)
+{
+	struct gate *gate = stream->gate;
+
+	if (!gate->marked)
+		return;
+	if (!now_ns)
+		now_ns = sluice_now_ns();
+	/* The gates first, the books after. */
+	activity_clear(gate, now_ns);
+	if (!gate->marked)
+		close_request(gate, now_ns);
+}
+
+bool request_drained(struct stream_state *stream, uint64_t launched_ns, uint64_t now_ns)
+{
+	if (atomic_exchange_explicit(&stream->quiet, 1, memory_order_seq_cst))
+		return true;
+	if (atomic_load_explicit(&stream->launched_ns, memory_order_seq_cst) != launched_ns) {
+		atomic_store_explicit(&stream->quiet, 0, memory_order_seq_cst);
+		return false;
+	}
+	request_stream_drained(stream, now_ns);
+	return true;
+}
+
+void request_forked(void)
+{
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
+		devices[i] = (struct request_device){0};
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_REQUEST_H
+#define SLUICE_SHIM_REQUEST_H
+
+/*
+ * Requests of a latency-critical tenant: from the first launch after idle to the call that shows
+ * all of it drained. While one is open the device's activity is marked, by the number of streams
+ * that have work of it.
+ *
+ * A stream is `quiet` while it has none. The launch and the drain meet as in Dekker's algorithm: a
+ * launch adds to the stream's launched_ns and then reads `quiet`; a drain sets `quiet` and then
+ * reads launched_ns. So either the launch comes here, or the drain sees that there is more.
+ *
+ * All with gate->lock, but for request_is_tracked. Service times are CLOCK_MONOTONIC ns.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stream_state.h"
+
+/* Does the device's grant make this process mark its activity? */
+bool request_is_tracked(const struct gate *gate);
+
+/* The tenant has become latency-critical, or is it no longer: all streams start quiet or not. */
+void request_retrack(struct gate *gate);
+
+/* The launch on a quiet stream: opens a request or joins the open one. key: what is launched, by
+ * which the length of such a request is remembered. */
+void request_launch(struct stream_state *stream, uint64_t key, uint64_t now_ns);
+
+/* The stream was seen complete up to launched_ns. True: nothing more has been launched since, and
+ * its mark is gone. */
+bool request_drained(struct stream_state *stream, uint64_t launched_ns, uint64_t now_ns);
+
+/* A stream that is not quiet goes away, or has become quiet: one mark less. now_ns 0: look. */
+void request_stream_drained(struct stream_state *stream, uint64_t now_ns);
+
+void request_forked(void);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_SAMPLE_H
+#define SLUICE_SHIM_SAMPLE_H
+
+/*
+ * Measuring launches: an event on each side, read at some later slow path. A sample is clean when
+ * the grant said all the while that nothing of another process runs and no latency tenant was
+ * active; others count only for launches that never got a clean one.
+ *
+ * Threads: any; each sample of the small pool has one owner at a time. Outside captures only.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "predict.h"
+#include "stream_state.h"
+
+struct sample;
+
+/* What is measured, for its name in status. */
+struct sample_what {
+	enum predict_kind kind;
+	const void *handle; /* CUfunction of a kernel */
+};
+
+/* Right before the launch; NULL: not now. The stream's context is current. */
+struct sample *sample_begin(struct stream_state *stream, struct predict_entry *entry,
+			    struct sample_what what);
+
+/* Right after it. submitted: the driver took it. */
+void sample_end(struct sample *sample, bool submitted);
+
+/* Reads what is ready. Not under gate->lock. */
+void sample_harvest(struct predict *predict);
+
+/* The context's events go with it. */
+void sample_context_dying(CUcontext context);
+
+void sample_forked(void);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_SYNC_H
+#define SLUICE_SHIM_SYNC_H
+
+/*
+ * What a synchronising call shows: before it, what the streams in question have been given is
+ * noted; when it has succeeded, that much of them is complete. Two threads that use one stream may
+ * be one launch apart in this, which lasts until the next such call.
+ *
+ * Between shim_enter and shim_leave. The event table is small; an event that found no room shows
+ * nothing.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "stream_state.h"
+
+#define SYNC_STREAMS 32 /* of one point; those beyond are left to later calls */
+
+struct sync_point {
+	uint32_t count;
+	struct {
+		struct stream_state *stream;
+		uint64_t launched_ns;
+	} at[SYNC_STREAMS];
+};
+
+void sync_on_stream(struct sync_point *point, CUstream key);
+
+/* All streams of the context; blocking_only: those that the legacy stream waits for. NULL: the
+ * current one. */
+void sync_on_context(struct sync_point *point, CUcontext context, bool blocking_only);
+
+/* What the event was recorded behind. */
+void sync_on_event(struct sync_point *point, CUevent event);
+
+/* The call has succeeded. */
+void sync_shown(struct sync_point *point);
+
+/* A blocking copy on that default stream has returned data. */
+void sync_blocking_copy(CUstream key);
+
+/* The event is about to be recorded there; capturing: it will not be, really. */
+void sync_event_recorded(CUevent event, CUstream key, bool capturing);
+void sync_event_gone(CUevent event);
+
+void sync_forked(void);
+
+#endif
