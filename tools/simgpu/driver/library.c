@@ -155,7 +155,7 @@ static CUresult load(CUlibrary *ret_handle, const struct module_source *source, 
 	library = calloc(1, sizeof(*library));
 	if (!library)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	result = module_parse(source, where, &library->kernels, &library->text);
+	result = module_read(source, where, &library->kernels, &library->text);
 	if (result != CUDA_SUCCESS) {
 		free(library);
 		return result;

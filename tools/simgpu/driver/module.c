@@ -72,8 +72,8 @@ static CUresult parse_text(const char *text, uint32_t cc, struct sim_module **re
 	return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult module_parse(const struct module_source *source, const char *where,
-		      struct sim_module **ret_module, char **ret_text)
+CUresult module_read(const struct module_source *source, const char *where,
+		     struct sim_module **ret_module, char **ret_text)
 {
 	const struct model_desc *desc = &state_device(0)->desc;
 	uint32_t cc = desc->cc_major * 10 + desc->cc_minor;

@@ -15,7 +15,7 @@ static CUresult load(CUmodule *ret_handle, const struct module_source *source, c
 		return result;
 	if (!ret_handle || !source->image)
 		return CUDA_ERROR_INVALID_VALUE;
-	result = module_parse(source, where, &module, NULL);
+	result = module_read(source, where, &module, NULL);
 	if (result != CUDA_SUCCESS)
 		return result;
 	result = module_place(module, context);
