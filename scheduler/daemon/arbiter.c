@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/arbiter.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+
+#include "daemon/connection.h"
+#include "daemon/devices.h"
+#include "daemon/nvml.h"
+#include "daemon/process.h"
+
+#define RECLAIM_MAX_NS (60 * SLUICE_NS_PER_S)
+
+uint64_t arbiter_now(struct arbiter *arbiter)
+{
+	arbiter->now_ns = sluice_now_ns();
+	return arbiter->now_ns;
+}
+
+/* ---- carrying out the core's actions ------------------------------------------------------------ */
+
+static void set_timer(struct arbiter *arbiter, uint64_t at_ns)
+{
+	if (at_ns == CORE_NEVER) {
+		(void)sd_event_source_set_enabled(arbiter->timer_source, SD_EVENT_OFF);
+		return;
+	}
+	(void)sd_event_source_set_time(arbiter->timer_source, (at_ns + 999) / 1000);
+	(void)sd_event_source_set_enabled(arbiter->timer_source, SD_EVENT_ONESHOT);
+}
+
+/* The core is answered once it has said all it had to say; it asks one process a device. */
+static void take_back(struct arbiter *arbiter, struct process *process, uint32_t local,
+		      const struct action *action)
+{
+	assert(arbiter->answers < CORE_MAX_DEVICES);
+	arbiter->answer[arbiter->answers++] =
+		(struct event){.kind = EVENT_MEM_TAKEN,
+			       .process = action->process,
+			       .device = action->device,
+			       .units = memory_take_back(process, local, action->units)};
+}
+
+static void carry_out(struct arbiter *arbiter, const struct action *action)
+{
+	struct process *process;
+	int local;
+
+	if (action->kind == ACTION_TIMER) {
+		set_timer(arbiter, action->at_ns);
+		return;
+	}
+	process = arbiter->process[action->process];
+	local = process ? process_local(process, action->device) : -1;
+	if (local < 0)
+		return;
+	switch (action->kind) {
+	case ACTION_GRANT: grant_write(process, (uint32_t)local, &action->grant); break;
+	case ACTION_ACTIVITY: activity_count(process, (uint32_t)local, action->on); break;
+	case ACTION_WATCH: process->local[local].watched = action->on; break;
+	case ACTION_MEM_GRANT: memory_granted(process, (uint32_t)local, action->units); break;
+	case ACTION_MEM_REFUSE: memory_refused(process, (uint32_t)local, action->status); break;
+	case ACTION_MEM_TAKE_BACK: take_back(arbiter, process, (uint32_t)local, action); break;
+	default: break;
+	}
+}
+
+static int feed_one(struct arbiter *arbiter, struct event *event)
+{
+	struct action action;
+	int r;
+
+	event->now_ns = arbiter->now_ns;
+	r = engine_event(arbiter->engine, event);
+	while (engine_take(arbiter->engine, &action))
+		carry_out(arbiter, &action);
+	return r;
+}
+
+int arbiter_feed(struct arbiter *arbiter, struct event *event)
+{
+	int r = feed_one(arbiter, event);
+
+	while (arbiter->answers) {
+		struct event answer = arbiter->answer[--arbiter->answers];
+		int answered = feed_one(arbiter, &answer);
+
+		if (!r)
+			r = answered;
+	}
+	return r;
+}
+
+/* ---- readings and ticks ------------------------------------------------------------------------ */
+
+static void read_gate(struct process *process, uint32_t local, bool thorough)
+{
+	struct arbiter *arbiter = process->arbiter;
+	struct event event = {.kind = EVENT_USAGE,
+			      .process = process->index,
+			      .device = process->local[local].device,
+			      .usage = reading_take(process, local, thorough, arbiter->now_ns)};
+
+	(void)arbiter_feed(arbiter, &event);
+}
+
+static void read_gates(struct arbiter *arbiter, bool all)
+{
+	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+		struct process *process = arbiter->process[i];
+
+		for (uint32_t local = 0; process && local < SLUICE_MAX_DEVICES; local++) {
+			if (process->local[local].used && (all || process->local[local].watched))
+				read_gate(process, local, all);
+		}
+	}
+}
+
+void arbiter_read_watched(struct arbiter *arbiter)
+{
+	read_gates(arbiter, false);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct arbiter *arbiter = userdata;
+	struct event event = {.kind = EVENT_TIMER};
+
+	arbiter_now(arbiter);
+	arbiter_read_watched(arbiter);
+	(void)arbiter_feed(arbiter, &event);
+	return 0;
+}
+
+/* Has the driver freed a dead process's memory? */
+static bool is_reclaimed(struct arbiter *arbiter, const struct reclaim *reclaim)
+{
+	const struct nvml_process *processes;
+	uint32_t count;
+
+	if (arbiter->now_ns - reclaim->since_ns >= RECLAIM_MAX_NS) {
+		log_warning("gpu %u: memory of dead process %d still shows after a minute; it "
+			    "counts as free now",
+			    reclaim->device, (int)reclaim->pid);
+		return true;
+	}
+	if (nvml_processes(arbiter->nvml, arbiter->device[reclaim->device].record.uuid,
+			   arbiter->now_ns, &processes, &count))
+		return true;
+	for (uint32_t i = 0; i < count; i++) {
+		if (processes[i].pid == reclaim->pid)
+			return false;
+	}
+	return true;
+}
+
+static void tick_reclaims(struct arbiter *arbiter)
+{
+	for (uint32_t i = 0; i < arbiter->reclaims;) {
+		struct reclaim reclaim = arbiter->reclaim[i];
+		struct event event = {.kind = EVENT_MEM_RECLAIMED,
+				      .tenant = reclaim.tenant,
+				      .device = reclaim.device,
+				      .units = reclaim.units};
+
+		if (!is_reclaimed(arbiter, &reclaim)) {
+			i++;
+			continue;
+		}
+		arbiter->reclaim[i] = arbiter->reclaim[--arbiter->reclaims];
+		(void)arbiter_feed(arbiter, &event);
+		/* The device may have been waiting for this alone. */
+		if (!arbiter->device[reclaim.device].processes) {
+			arbiter->device[reclaim.device].processes = 1;
+			devices_leave(arbiter, reclaim.device);
+		}
+	}
+}
+
+static bool tick_processes(struct arbiter *arbiter)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+		struct process *process = arbiter->process[i];
+
+		if (!process)
+			continue;
+		any = true;
+		atomic_store_explicit(&process_channel(process)->heartbeat_ns, arbiter->now_ns,
+				      memory_order_release);
+		activity_tick(process, arbiter->now_ns);
+	}
+	return any;
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct arbiter *arbiter = userdata;
+	struct event event = {.kind = EVENT_TIMER};
+	bool any;
+
+	arbiter_now(arbiter);
+	any = tick_processes(arbiter);
+	read_gates(arbiter, true);
+	(void)arbiter_feed(arbiter, &event);
+	tick_reclaims(arbiter);
+	/* Nobody there: sleep until somebody comes. */
+	if (!any && !arbiter->reclaims)
+		return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	(void)sd_event_source_set_time(source, (arbiter->now_ns + CORE_SLOW_TICK_NS) / 1000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+void arbiter_arm_tick(struct arbiter *arbiter)
+{
+	int enabled = SD_EVENT_OFF;
+
+	(void)sd_event_source_get_enabled(arbiter->tick_source, &enabled);
+	if (enabled != SD_EVENT_OFF)
+		return;
+	(void)sd_event_source_set_time(arbiter->tick_source,
+				       (arbiter->now_ns + CORE_SLOW_TICK_NS) / 1000);
+	(void)sd_event_source_set_enabled(arbiter->tick_source, SD_EVENT_ONESHOT);
+}
+
+/* ---- signals, start and end ---------------------------------------------------------------------- */
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
+{
+	struct arbiter *arbiter = userdata;
+	struct config_error error;
+
+	arbiter_now(arbiter);
+	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
+			 (unsigned long long)(arbiter->now_ns / 1000));
+	if (reload_file(arbiter, &error))
+		log_error("%s:%u: %s; the configuration in force stays", error.file, error.line,
+			  error.message);
+	else
+		log_info("configuration reloaded");
+	(void)sd_notify(0, "READY=1");
+	return 0;
+}
+
+static int add_sources(struct arbiter *arbiter)
+{
+	sd_event *loop = arbiter->loop;
+	sigset_t signals;
+	int r;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL))
+		return -errno;
+	r = sd_event_add_signal(loop, NULL, SIGTERM, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(loop, NULL, SIGINT, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(loop, NULL, SIGHUP, on_hangup, arbiter);
+	/* Accuracy 1 us: the default lets timers slip by a quarter of a second. */
+	if (r >= 0)
+		r = sd_event_add_time(loop, &arbiter->timer_source, CLOCK_MONOTONIC, 0, 1, on_timer,
+				      arbiter);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(arbiter->timer_source, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_add_time(loop, &arbiter->tick_source, CLOCK_MONOTONIC, 0, 1000,
+				      on_tick, arbiter);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(arbiter->tick_source, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_set_watchdog(loop, 1);
+	return r < 0 ? r : 0;
+}
+
+static int load_config(struct arbiter *arbiter)
+{
+	struct config_error error;
+
+	if (!arbiter->config_file) {
+		config_defaults(&arbiter->config);
+		return 0;
+	}
+	if (!config_load(&arbiter->config, arbiter->config_file, 0, &error))
+		return 0;
+	if (error.line)
+		log_error("%s:%u: %s", error.file, error.line, error.message);
+	else
+		log_error("%s: %s", error.file, error.message);
+	return -EINVAL;
+}
+
+int arbiter_create(const struct options *options, struct arbiter **ret_arbiter)
+{
+	struct arbiter *arbiter = calloc(1, sizeof(*arbiter));
+	int r;
+
+	if (!arbiter)
+		return -ENOMEM;
+	arbiter->listen_fd = -1;
+	arbiter->user_mode = options->user;
+	arbiter->config_file = options->config;
+	sluice_wire_text(arbiter->socket_path, sizeof(arbiter->socket_path), options->socket);
+	arbiter_now(arbiter);
+	r = load_config(arbiter);
+	if (!r)
+		r = sd_event_new(&arbiter->loop);
+	if (r >= 0)
+		r = add_sources(arbiter);
+	if (r >= 0) {
+		arbiter->engine = engine_create(arbiter->now_ns);
+		r = arbiter->engine ? 0 : -ENOMEM;
+	}
+	if (!r) {
+		arbiter->nvml = nvml_open();
+		reload_apply(arbiter);
+		r = server_listen(arbiter);
+	}
+	if (r < 0) {
+		arbiter_destroy(arbiter);
+		return r;
+	}
+	*ret_arbiter = arbiter;
+	return 0;
+}
+
+int arbiter_run(struct arbiter *arbiter)
+{
+	int r;
+
+	(void)sd_notify(0, "READY=1");
+	r = sd_event_loop(arbiter->loop);
+	(void)sd_notify(0, "STOPPING=1");
+	return r;
+}
+
+void arbiter_destroy(struct arbiter *arbiter)
+{
+	if (!arbiter)
+		return;
+	server_finish(arbiter);
+	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+		if (arbiter->process[i])
+			process_destroy(arbiter->process[i], "is left alone: the arbiter ends");
+	}
+	sd_event_source_unref(arbiter->timer_source);
+	sd_event_source_unref(arbiter->tick_source);
+	sd_event_unref(arbiter->loop);
+	nvml_close(arbiter->nvml);
+	engine_destroy(arbiter->engine);
+	free(arbiter);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef DAEMON_ARBITER_H
+#define DAEMON_ARBITER_H
+
+/*
+ * The daemon's state around the core, and what its files call of one another. One thread; all is
+ * reached from struct arbiter. A *connection* is a socket, a *process* outlives it: a process
+ * that lost its connection keeps its pages, turn and memory until it dies or comes back.
+ * Whatever lies in a page that a process can write is read as hostile.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/engine.h"
+#include "daemon/config.h"
+#include "daemon/identity.h"
+#include "daemon/log.h"
+#include "daemon/pages.h"
+#include "sluice/pages.h"
+#include "sluice/wire_io.h"
+
+struct sd_event;
+struct sd_event_source;
+struct nvml;
+
+struct options {
+	const char *config; /* NULL: the default one, if it is there */
+	const char *socket;
+	bool user;
+};
+
+/* A GPU that some process has registered. The index is the core's. */
+struct known_device {
+	bool used;
+	struct sluice_msg_device record;
+	uint32_t processes;
+	uid_t uid; /* who brought it */
+};
+
+/* A tenant of the configuration, or one removed from it that still has processes. The index is
+ * the core's; [0] is the default tenant. */
+struct tenant_entry {
+	bool used;
+	bool leaving;
+	struct config_tenant conf;
+	uint32_t processes;
+};
+
+/* Memory of a dead process that the driver has not freed yet. */
+struct reclaim {
+	pid_t pid;
+	uint32_t tenant, device, units;
+	uint64_t since_ns;
+};
+#define MAX_RECLAIMS 256
+
+struct arbiter {
+	struct sd_event *loop;
+	struct sd_event_source *listen_source, *timer_source, *tick_source;
+	int listen_fd;
+	const char *config_file; /* in force or to be tried at a reload; NULL: none */
+	char socket_path[CONFIG_PATH_MAX];
+	bool user_mode, socket_is_ours;
+	struct config config;
+	struct engine *engine;
+	struct nvml *nvml; /* NULL: not there */
+	struct known_device device[CORE_MAX_DEVICES];
+	struct tenant_entry tenant[CORE_MAX_TENANTS];
+	struct process *process[CORE_MAX_PROCESSES];
+	struct connection *connections; /* owned; doubly linked */
+	struct reclaim reclaim[MAX_RECLAIMS];
+	uint32_t reclaims;
+	struct event answer[CORE_MAX_DEVICES]; /* to what the core asked, not brought yet */
+	uint32_t answers;
+	uint32_t generation; /* of the latest activity page */
+	uint64_t now_ns;     /* of the event being handled */
+	struct log_limit log_peers;
+};
+
+/* ---- arbiter.c: the core's events and actions -------------------------------------------------- */
+
+int arbiter_create(const struct options *options, struct arbiter **ret_arbiter);
+void arbiter_destroy(struct arbiter *arbiter);
+int arbiter_run(struct arbiter *arbiter);
+uint64_t arbiter_now(struct arbiter *arbiter);
+/* Brings an event to the core and carries out what it says. 0 or -errno. */
+int arbiter_feed(struct arbiter *arbiter, struct event *event);
+/* Reads the watched gates: before every WANT and TIMER. */
+void arbiter_read_watched(struct arbiter *arbiter);
+/* Starts the slow tick when there is something to tick for. */
+void arbiter_arm_tick(struct arbiter *arbiter);
+
+/* ---- reload.c ------------------------------------------------------------------------------------ */
+
+/* Puts arbiter->config in force: policy, tenants, pages. */
+void reload_apply(struct arbiter *arbiter);
+/* Parse, check, swap. -EINVAL and *reterr: nothing has changed. */
+int reload_file(struct arbiter *arbiter, struct config_error *reterr);
+int reload_set(struct arbiter *arbiter, const struct sluice_msg_set *set,
+	       struct config_error *reterr);
+struct tenant_entry *reload_find(struct arbiter *arbiter, const char *name);
+
+/* ---- status.c, tool.c ------------------------------------------------------------------------------ */
+
+struct connection;
+int tool_message(struct connection *connection, const struct sluice_packet *packet);
+/* Queues all rows that the peer may see. 0 or -errno. */
+int status_send(struct connection *connection, uint32_t seq);
+
+#endif

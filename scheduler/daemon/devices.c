@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/devices.h"
+
+#include <errno.h>
+
+#include "daemon/nvml.h"
+#include "sluice/wire_io.h"
+
+#define DEVICES_PER_USER 8u /* that nobody else has entered */
+
+static int devices_find(const struct arbiter *arbiter, const uint8_t *uuid)
+{
+	for (int i = 0; i < CORE_MAX_DEVICES; i++) {
+		if (arbiter->device[i].used && !memcmp(arbiter->device[i].record.uuid, uuid, 16))
+			return i;
+	}
+	return -1;
+}
+
+static const char *devices_judge(const struct sluice_msg_device *message)
+{
+	if (!sluice_wire_is_text(message->name, sizeof(message->name)))
+		return "the device's name is not terminated";
+	if (!message->memory_bytes || message->memory_bytes > (1ull << 50) || !message->sms ||
+	    message->sms > 100000 || message->mps > 1 || message->simulated > 1)
+		return "the device's record makes no sense";
+	return NULL;
+}
+
+static int devices_tell(struct arbiter *arbiter, uint32_t index)
+{
+	const struct sluice_msg_device *record = &arbiter->device[index].record;
+	struct event event = {
+		.kind = EVENT_DEVICE,
+		.device = index,
+		.device_added = {.mps = record->mps == 1, .memory_bytes = record->memory_bytes}};
+
+	return arbiter_feed(arbiter, &event);
+}
+
+static int devices_add(struct arbiter *arbiter, const struct sluice_msg_device *message, uid_t uid,
+		       const char **ret_why)
+{
+	uint32_t own = 0;
+	int free_index = -1, r;
+
+	for (int i = 0; i < CORE_MAX_DEVICES; i++) {
+		if (!arbiter->device[i].used && free_index < 0)
+			free_index = i;
+		own += arbiter->device[i].used && arbiter->device[i].uid == uid;
+	}
+	if (free_index < 0 || (own >= DEVICES_PER_USER && uid)) {
+		*ret_why = "more GPUs than the arbiter keeps records of";
+		return -EINVAL;
+	}
+	arbiter->device[free_index] =
+		(struct known_device){.used = true, .record = *message, .uid = uid};
+	nvml_correct(arbiter->nvml, &arbiter->device[free_index].record);
+	r = devices_tell(arbiter, (uint32_t)free_index);
+	if (r) {
+		arbiter->device[free_index].used = false;
+		return r;
+	}
+	log_info("gpu %d: %s, %u SMs, %llu MiB%s, processes %s", free_index, message->name,
+		 message->sms,
+		 (unsigned long long)(arbiter->device[free_index].record.memory_bytes >> 20),
+		 message->simulated ? ", simulated" : "",
+		 message->mps ? "overlap (MPS)" : "take turns (no MPS)");
+	return free_index;
+}
+
+int devices_enter(struct arbiter *arbiter, const struct sluice_msg_device *message, uid_t uid,
+		  const char **ret_why)
+{
+	struct known_device *device;
+	int index;
+
+	*ret_why = devices_judge(message);
+	if (*ret_why)
+		return -EINVAL;
+	index = devices_find(arbiter, message->uuid);
+	if (index < 0)
+		index = devices_add(arbiter, message, uid, ret_why);
+	if (index < 0)
+		return index;
+	device = &arbiter->device[index];
+	device->processes++;
+	if (device->record.mps && !message->mps) {
+		device->record.mps = 0;
+		log_warning("gpu %d: a process outside MPS has come; best-effort processes take "
+			    "turns from now on",
+			    index);
+		(void)devices_tell(arbiter, (uint32_t)index);
+	}
+	return index;
+}
+
+void devices_leave(struct arbiter *arbiter, uint32_t index)
+{
+	struct event event = {.kind = EVENT_DEVICE_GONE, .device = index};
+
+	if (--arbiter->device[index].processes)
+		return;
+	/* Memory that is still being freed is accounted on the device: it stays until then. */
+	for (uint32_t i = 0; i < arbiter->reclaims; i++) {
+		if (arbiter->reclaim[i].device == index)
+			return;
+	}
+	arbiter->device[index].used = false;
+	(void)arbiter_feed(arbiter, &event);
+}
+
+uint64_t devices_least_bytes(const struct arbiter *arbiter)
+{
+	uint64_t least = 0;
+
+	for (int i = 0; i < CORE_MAX_DEVICES; i++) {
+		const struct known_device *device = &arbiter->device[i];
+
+		if (device->used && (!least || device->record.memory_bytes < least))
+			least = device->record.memory_bytes;
+	}
+	return least;
+}

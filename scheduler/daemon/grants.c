@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include "daemon/process.h"
+
+static void futex_wake_all(_Atomic uint32_t *word)
+{
+	/* Shared futex: the sleepers are in another process. */
+	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Pairs with the shim's acquire load of epoch: what was stored before it is seen after it. */
+static void grant_publish(struct process *process, uint32_t local)
+{
+	struct sluice_channel_device *page = process_page(process, local);
+
+	atomic_store_explicit(&page->grant.epoch, ++process->local[local].epoch,
+			      memory_order_release);
+	/* Against the sleeper's count: it counts itself, then looks at epoch in the futex call. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&page->counters.sleeping, memory_order_relaxed)) {
+		futex_wake_all(&page->grant.gate);
+		futex_wake_all(&page->grant.epoch);
+	}
+}
+
+void grant_write(struct process *process, uint32_t local, const struct grant *grant)
+{
+	struct local_device *own = &process->local[local];
+	struct sluice_grant *page = &process_page(process, local)->grant;
+	bool page_open = !(own->gate & 1);
+
+	atomic_store_explicit(&page->flags, grant->flags, memory_order_relaxed);
+	atomic_store_explicit(&page->credit_ns, grant->credit_ns, memory_order_relaxed);
+	atomic_store_explicit(&page->window_ns, grant->window_ns, memory_order_relaxed);
+	atomic_store_explicit(&page->guard_ns, grant->guard_ns, memory_order_relaxed);
+	atomic_store_explicit(&page->progress_ns, process->arbiter->config.progress_ns,
+			      memory_order_relaxed);
+	if (page_open != grant->open)
+		own->gate++;
+	atomic_store_explicit(&page->gate, own->gate, memory_order_relaxed);
+	own->grant = *grant;
+	grant_publish(process, local);
+}
+
+void grant_bump_mail(struct process *process)
+{
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		struct sluice_grant *page = &process_page(process, i)->grant;
+
+		if (!process->local[i].used)
+			continue;
+		atomic_store_explicit(&page->mail, ++process->local[i].mail, memory_order_relaxed);
+		grant_publish(process, i);
+	}
+}
+
+void grant_set_activity(struct process *process, uint32_t local, uint32_t slot, uint32_t generation)
+{
+	struct sluice_grant *page = &process_page(process, local)->grant;
+
+	atomic_store_explicit(&page->activity[slot].generation, generation, memory_order_relaxed);
+	grant_publish(process, local);
+}

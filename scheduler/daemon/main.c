@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/arbiter.h"
+#include "daemon/options.h"
+
+static int say_error(const struct config_error *error)
+{
+	if (error->line)
+		fprintf(stderr, "%s:%u: %s\n", error->file, error->line, error->message);
+	else
+		fprintf(stderr, "%s: %s\n", error->file, error->message);
+	return 1;
+}
+
+static int check_config(const char *path, bool print)
+{
+	static struct config config;
+	struct config_error error;
+
+	if (path && config_load(&config, path, 0, &error))
+		return say_error(&error);
+	if (!path)
+		config_defaults(&config);
+	if (print)
+		config_print(&config, stdout);
+	else
+		printf("%s: %u tenants, policy %s\n", path, config.tenants - 1,
+		       config_policy_name(&config));
+	return 0;
+}
+
+static int run(const struct options *options)
+{
+	struct arbiter *arbiter;
+	int r = arbiter_create(options, &arbiter);
+
+	if (r) {
+		log_error("cannot start: %s", strerror(-r));
+		return 1;
+	}
+	r = arbiter_run(arbiter);
+	arbiter_destroy(arbiter);
+	if (r < 0)
+		log_error("ended: %s", strerror(-r));
+	return r < 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct command_line line;
+
+	options_parse(argc, argv, &line);
+	log_init(line.log_prefix);
+	switch (line.mode) {
+	case OPTIONS_PRINT_KEYS: config_print_manual(stdout); return 0;
+	case OPTIONS_PRINT_CONFIG: return check_config(line.options.config, true);
+	case OPTIONS_CHECK: return check_config(line.check, false);
+	case OPTIONS_RUN: break;
+	}
+	return run(&line.options);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+
+#include "daemon/connection.h"
+#include "daemon/process.h"
+#include "daemon/status.h"
+
+/* A note's subject is a tenant, a device or a process; each function says whether there is a note
+ * about it. Positions: tenants first, then devices, then processes; NOTES_EACH kinds a subject. */
+#define NOTES_EACH 4u
+
+static bool note(char *ret_note, size_t room, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static bool note(char *ret_note, size_t room, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(ret_note, room, format, args);
+	va_end(args);
+	return true;
+}
+
+static bool note_tenant(const struct arbiter *arbiter, const struct tenant_entry *entry,
+			uint32_t kind, char *ret_note, size_t room)
+{
+	const struct config_tenant *conf = &entry->conf;
+	bool share = !strcmp(config_policy_name(&arbiter->config), "share");
+
+	switch (kind) {
+	case 0:
+		return entry->leaving && note(ret_note, room,
+					      "tenant %s: removed from the configuration; it ends "
+					      "with its last process",
+					      conf->name);
+	case 1:
+		return !conf->managed &&
+		       note(ret_note, room,
+			    "tenant %s: managed is false: it is not held and holds "
+			    "nobody",
+			    conf->name);
+	case 2:
+		if (share && conf->tenant_class == SLUICE_LATENCY_CRITICAL)
+			return note(
+				ret_note, room,
+				"tenant %s: policy share does not look at latency; set policy = "
+				"\"slo\"",
+				conf->name);
+		if (conf->target.over_permille)
+			return note(ret_note, room,
+				    "tenant %s: a target relative to alone is not steered by; the "
+				    "gate works at a fixed level",
+				    conf->name);
+		return conf->target.p99_ns &&
+		       note(ret_note, room,
+			    "tenant %s: the gate works at a fixed level (guard 60 us, window 300 "
+			    "us); "
+			    "late requests are counted, the target is not steered by",
+			    conf->name);
+	case 3:
+		return !strncmp(conf->target.of, "range:", 6) &&
+		       note(ret_note, room,
+			    "tenant %s: NVTX ranges are not measured in this version; what is "
+			    "shown "
+			    "is service time",
+			    conf->name);
+	default: return false;
+	}
+}
+
+static uint64_t promised_bytes(const struct arbiter *arbiter)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t t = 0; t < CORE_MAX_TENANTS; t++) {
+		if (arbiter->tenant[t].used)
+			bytes += arbiter->tenant[t].conf.memory_min_bytes;
+	}
+	return bytes;
+}
+
+static bool note_device(const struct arbiter *arbiter, uint32_t device, uint32_t kind,
+			char *ret_note, size_t room)
+{
+	const struct known_device *known = &arbiter->device[device];
+
+	switch (kind) {
+	case 0:
+		return !known->record.mps && known->processes > 1 &&
+		       note(ret_note, room,
+			    "gpu %u: no MPS: processes cannot run at once, best-effort ones take "
+			    "turns",
+			    device);
+	case 1:
+		return known->record.mps && known->processes > 1 &&
+		       note(ret_note, room,
+			    "gpu %u: MPS: processes run at once; a fatal fault of one can reach "
+			    "the "
+			    "others",
+			    device);
+	case 2:
+		return promised_bytes(arbiter) > known->record.memory_bytes &&
+		       note(ret_note, room,
+			    "gpu %u: memory.min of all tenants is more than the GPU has (%llu "
+			    "MiB); "
+			    "not all can have it",
+			    device, (unsigned long long)(known->record.memory_bytes >> 20));
+	default: return false;
+	}
+}
+
+/* Latency processes of its GPUs that the process could not be shown: its slots are full. */
+static uint32_t unseen_owners(const struct arbiter *arbiter, const struct process *process,
+			      uint32_t local)
+{
+	uint32_t owners = 0, watched = 0;
+
+	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+		const struct process *owner = arbiter->process[i];
+
+		owners += owner && owner->latency && owner->mapped &&
+			  process_local(owner, process->local[local].device) >= 0;
+	}
+	for (uint32_t i = 0; i < SLUICE_MAX_ACTIVITY; i++)
+		watched += process->local[local].slot[i].seen;
+	return owners > watched ? owners - watched : 0;
+}
+
+static bool note_process(const struct arbiter *arbiter, const struct process *process,
+			 uint32_t kind, char *ret_note, size_t room)
+{
+	const char *name = process->tenant->conf.name;
+	uint32_t unseen = 0;
+	bool stale = false, no_request = false;
+
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		if (!process->local[i].used)
+			continue;
+		stale |= process->local[i].stale;
+		no_request |= process->local[i].no_request;
+		if (!process->latency)
+			unseen += unseen_owners(arbiter, process, i);
+	}
+	switch (kind) {
+	case 0:
+		return stale &&
+		       note(ret_note, room,
+			    "tenant %s (pid %d): active without a sign of life; it does not "
+			    "hold the others",
+			    name, (int)process->identity.pid);
+	case 1:
+		return no_request &&
+		       note(ret_note, room,
+			    "tenant %s (pid %d): no request boundary seen for 10 s; use "
+			    "an NVTX range",
+			    name, (int)process->identity.pid);
+	case 2:
+		return unseen && note(ret_note, room,
+				      "tenant %s (pid %d): does not watch %u latency-critical "
+				      "processes of its "
+				      "GPU and is not held for them",
+				      name, (int)process->identity.pid, unseen);
+	case 3:
+		return *process->note && note(ret_note, room, "tenant %s (pid %d): %.400s", name,
+					      (int)process->identity.pid, process->note);
+	default: return false;
+	}
+}
+
+static bool shows_process(const struct connection *connection, bool all,
+			  const struct process *process)
+{
+	return all || process->identity.uid == connection->identity.uid;
+}
+
+static bool shows_tenant(const struct connection *connection, bool all,
+			 const struct tenant_entry *entry)
+{
+	for (uint32_t i = 0; !all && i < CORE_MAX_PROCESSES; i++) {
+		const struct process *process = connection->arbiter->process[i];
+
+		if (process && process->tenant == entry && shows_process(connection, all, process))
+			return true;
+	}
+	return all;
+}
+
+bool status_next_note(struct connection *connection, bool all, uint32_t *at, char *ret_note,
+		      size_t room)
+{
+	const struct arbiter *arbiter = connection->arbiter;
+	const uint32_t devices = CORE_MAX_TENANTS, processes = devices + CORE_MAX_DEVICES;
+
+	while (*at / NOTES_EACH < processes + CORE_MAX_PROCESSES) {
+		uint32_t subject = *at / NOTES_EACH, kind = (*at)++ % NOTES_EACH;
+		bool said = false;
+
+		if (subject < devices) {
+			const struct tenant_entry *entry = &arbiter->tenant[subject];
+
+			said = entry->used && shows_tenant(connection, all, entry) &&
+			       note_tenant(arbiter, entry, kind, ret_note, room);
+		} else if (subject < processes) {
+			said = arbiter->device[subject - devices].used &&
+			       note_device(arbiter, subject - devices, kind, ret_note, room);
+		} else {
+			const struct process *process = arbiter->process[subject - processes];
+
+			said = process && shows_process(connection, all, process) &&
+			       note_process(arbiter, process, kind, ret_note, room);
+		}
+		if (said)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/nvml.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "sluice/clock.h"
+
+#define MAX_GPUS 16
+#define KEEP_NS SLUICE_NS_PER_S
+#define NVML_SUCCESS 0
+#define NVML_ERROR_INSUFFICIENT_SIZE 7
+
+/* The few declarations needed: the header is not part of the CUDA toolkit. Layouts as in NVML 12
+ * and 13; the _v3 process queries are there since driver 510. */
+typedef void *nvml_device_handle;
+struct nvml_memory {
+	unsigned long long total, free, used;
+};
+struct nvml_process_info {
+	unsigned int pid;
+	unsigned long long used_gpu_memory; /* all ones: not available */
+	unsigned int gpu_instance_id, compute_instance_id;
+};
+typedef int (*nvml_init_fn)(void);
+typedef int (*nvml_count_fn)(unsigned int *);
+typedef int (*nvml_handle_fn)(unsigned int, nvml_device_handle *);
+typedef int (*nvml_uuid_fn)(nvml_device_handle, char *, unsigned int);
+typedef int (*nvml_memory_fn)(nvml_device_handle, struct nvml_memory *);
+typedef int (*nvml_processes_fn)(nvml_device_handle, unsigned int *, struct nvml_process_info *);
+
+struct nvml_gpu {
+	nvml_device_handle handle;
+	uint8_t uuid[16];
+	uint64_t memory_bytes;
+	uint64_t asked_ns; /* 0: never */
+	int status;
+	uint32_t count;
+	struct nvml_process process[NVML_MAX_PROCESSES];
+};
+
+struct nvml {
+	void *library;
+	nvml_init_fn init, shutdown;
+	nvml_count_fn count;
+	nvml_handle_fn handle;
+	nvml_uuid_fn uuid;
+	nvml_memory_fn memory;
+	nvml_processes_fn processes, mps_processes;
+	uint32_t gpus;
+	struct nvml_gpu gpu[MAX_GPUS];
+};
+
+/* "GPU-" and 32 hexadecimal digits with dashes between. */
+static bool parse_uuid(const char *text, uint8_t *ret_uuid)
+{
+	unsigned int digits = 0;
+
+	if (strncmp(text, "GPU-", 4))
+		return false;
+	memset(ret_uuid, 0, 16);
+	for (text += 4; *text; text++) {
+		unsigned int value;
+
+		if (*text == '-')
+			continue;
+		if (!isxdigit((unsigned char)*text) || digits == 32)
+			return false;
+		value = isdigit((unsigned char)*text)
+				? (unsigned int)(*text - '0')
+				: (unsigned int)(tolower((unsigned char)*text) - 'a') + 10;
+		ret_uuid[digits / 2] = (uint8_t)(ret_uuid[digits / 2] << 4 | value);
+		digits++;
+	}
+	return digits == 32;
+}
+
+static bool nvml_load(struct nvml *nvml)
+{
+	const struct {
+		const char *name;
+		void *where;
+	} entries[] = {
+		{"nvmlInit_v2", &nvml->init},
+		{"nvmlShutdown", &nvml->shutdown},
+		{"nvmlDeviceGetCount_v2", &nvml->count},
+		{"nvmlDeviceGetHandleByIndex_v2", &nvml->handle},
+		{"nvmlDeviceGetUUID", &nvml->uuid},
+		{"nvmlDeviceGetMemoryInfo", &nvml->memory},
+		{"nvmlDeviceGetComputeRunningProcesses_v3", &nvml->processes},
+		{"nvmlDeviceGetMPSComputeRunningProcesses_v3", &nvml->mps_processes},
+	};
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		void *entry = dlsym(nvml->library, entries[i].name);
+
+		if (!entry)
+			return false;
+		memcpy(entries[i].where, &entry, sizeof(entry));
+	}
+	return nvml->init() == NVML_SUCCESS;
+}
+
+static void nvml_list(struct nvml *nvml)
+{
+	unsigned int count = 0;
+
+	if (nvml->count(&count) != NVML_SUCCESS)
+		return;
+	for (unsigned int i = 0; i < count && nvml->gpus < MAX_GPUS; i++) {
+		struct nvml_gpu *gpu = &nvml->gpu[nvml->gpus];
+		struct nvml_memory memory = {0};
+		char uuid[96] = "";
+
+		if (nvml->handle(i, &gpu->handle) != NVML_SUCCESS ||
+		    nvml->uuid(gpu->handle, uuid, sizeof(uuid)) != NVML_SUCCESS ||
+		    !parse_uuid(uuid, gpu->uuid))
+			continue;
+		if (nvml->memory(gpu->handle, &memory) == NVML_SUCCESS)
+			gpu->memory_bytes = memory.total;
+		nvml->gpus++;
+	}
+}
+
+struct nvml *nvml_open(void)
+{
+	struct nvml *nvml = calloc(1, sizeof(*nvml));
+
+	if (!nvml)
+		return NULL;
+	nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!nvml->library || !nvml_load(nvml)) {
+		if (nvml->library)
+			dlclose(nvml->library);
+		free(nvml);
+		return NULL;
+	}
+	nvml_list(nvml);
+	return nvml;
+}
+
+void nvml_close(struct nvml *nvml)
+{
+	if (!nvml)
+		return;
+	nvml->shutdown();
+	dlclose(nvml->library);
+	free(nvml);
+}
+
+static struct nvml_gpu *nvml_find(struct nvml *nvml, const uint8_t *uuid)
+{
+	for (uint32_t i = 0; nvml && i < nvml->gpus; i++) {
+		if (!memcmp(nvml->gpu[i].uuid, uuid, 16))
+			return &nvml->gpu[i];
+	}
+	return NULL;
+}
+
+bool nvml_knows(struct nvml *nvml, const uint8_t *uuid)
+{
+	return nvml_find(nvml, uuid) != NULL;
+}
+
+void nvml_correct(struct nvml *nvml, struct sluice_msg_device *record)
+{
+	const struct nvml_gpu *gpu = nvml_find(nvml, record->uuid);
+
+	if (gpu && gpu->memory_bytes)
+		record->memory_bytes = gpu->memory_bytes;
+}
+
+static int nvml_ask(struct nvml_gpu *gpu, nvml_processes_fn ask)
+{
+	struct nvml_process_info info[NVML_MAX_PROCESSES];
+	unsigned int count = NVML_MAX_PROCESSES;
+	int r = ask(gpu->handle, &count, info);
+
+	if (r != NVML_SUCCESS && r != NVML_ERROR_INSUFFICIENT_SIZE)
+		return -ENODEV;
+	for (unsigned int i = 0; r == NVML_SUCCESS && i < count; i++) {
+		if (gpu->count == NVML_MAX_PROCESSES)
+			break;
+		gpu->process[gpu->count++] = (struct nvml_process){
+			.pid = (pid_t)info[i].pid,
+			.memory_bytes =
+				info[i].used_gpu_memory == ~0ull ? 0 : info[i].used_gpu_memory};
+	}
+	return 0;
+}
+
+int nvml_processes(struct nvml *nvml, const uint8_t *uuid, uint64_t now_ns,
+		   const struct nvml_process **ret_processes, uint32_t *ret_count)
+{
+	struct nvml_gpu *gpu = nvml_find(nvml, uuid);
+
+	if (!gpu)
+		return -ENODEV;
+	if (!gpu->asked_ns || now_ns - gpu->asked_ns >= KEEP_NS) {
+		gpu->asked_ns = now_ns;
+		gpu->count = 0;
+		gpu->status = nvml_ask(gpu, nvml->processes);
+		/* Not all drivers answer for MPS; its processes are then in the other list. */
+		if (!gpu->status)
+			(void)nvml_ask(gpu, nvml->mps_processes);
+	}
+	*ret_processes = gpu->process;
+	*ret_count = gpu->count;
+	return gpu->status;
+}

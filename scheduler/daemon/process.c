@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/process.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <systemd/sd-event.h>
+#include <sys/epoll.h>
+
+#include "daemon/devices.h"
+#include "daemon/nvml.h"
+#include "sluice/escrow.h"
+
+static int on_death(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+	process_destroy((struct process *)userdata, "has ended");
+	return 0;
+}
+
+static uint64_t new_session(void)
+{
+	uint64_t session = 0;
+
+	while (!session) {
+		if (getrandom(&session, sizeof(session), 0) != sizeof(session))
+			session = 0;
+	}
+	return session;
+}
+
+static int make_pages(struct process *process)
+{
+	struct sluice_channel *channel;
+	struct sluice_escrow *escrow;
+	int r = page_create(&process->channel, "sluice-channel", sizeof(*channel));
+
+	if (!r)
+		r = page_create(&process->escrow, "sluice-escrow", sizeof(*escrow));
+	if (!r && process->latency)
+		r = activity_create(process);
+	if (r)
+		return r;
+	channel = process_channel(process);
+	channel->magic = SLUICE_CHANNEL_MAGIC;
+	channel->version = SLUICE_PAGES_VERSION;
+	channel->session = process->session;
+	atomic_store(&channel->heartbeat_ns, process->arbiter->now_ns);
+	atomic_store(&channel->target_ns, process->tenant->conf.target.p99_ns);
+	escrow = (struct sluice_escrow *)process->escrow.base;
+	escrow->magic = SLUICE_ESCROW_MAGIC;
+	escrow->version = SLUICE_PAGES_VERSION;
+	escrow->session = process->session;
+	return 0;
+}
+
+static void free_pages(struct process *process)
+{
+	page_finish(&process->channel);
+	page_finish(&process->escrow);
+	page_finish(&process->activity);
+}
+
+static int free_index(const struct arbiter *arbiter)
+{
+	for (int i = 0; i < CORE_MAX_PROCESSES; i++) {
+		if (!arbiter->process[i])
+			return i;
+	}
+	return -EMFILE;
+}
+
+static struct process *allocate(struct connection *connection, const struct sluice_msg_hello *hello,
+				uint32_t tenant)
+{
+	struct process *process = calloc(1, sizeof(*process));
+	const char *program =
+		*connection->identity.program ? connection->identity.program : hello->program;
+
+	if (!process)
+		return NULL;
+	process->arbiter = connection->arbiter;
+	process->tenant = &connection->arbiter->tenant[tenant];
+	process->latency = process->tenant->conf.tenant_class == SLUICE_LATENCY_CRITICAL;
+	process->session = new_session();
+	process->channel = process->escrow = process->activity =
+		(struct page){.fd = -1, .read_fd = -1};
+	/* The connection keeps no pidfd of its own any more. */
+	process->identity = connection->identity;
+	connection->identity.pidfd = -1;
+	sluice_wire_text(process->program, sizeof(process->program), program);
+	return process;
+}
+
+static void release(struct process *process)
+{
+	sd_event_source_unref(process->death_source);
+	free_pages(process);
+	identity_finish(&process->identity);
+	free(process);
+}
+
+int process_create(struct connection *connection, const struct sluice_msg_hello *hello,
+		   uint32_t tenant, struct process **ret_process)
+{
+	struct arbiter *arbiter = connection->arbiter;
+	struct event event = {.kind = EVENT_JOIN, .tenant = tenant};
+	struct process *process;
+	int index = free_index(arbiter), r;
+
+	if (index < 0)
+		return index;
+	process = allocate(connection, hello, tenant);
+	if (!process)
+		return -ENOMEM;
+	process->index = (uint32_t)index;
+	r = make_pages(process);
+	if (!r)
+		r = sd_event_add_io(arbiter->loop, &process->death_source, process->identity.pidfd,
+				    EPOLLIN, on_death, process);
+	event.process = process->index;
+	event.join.latency = process->latency;
+	if (!r)
+		r = arbiter_feed(arbiter, &event);
+	if (r < 0) {
+		release(process);
+		return r;
+	}
+	/* A death comes before whatever else is ready: a turn is waiting for it. */
+	(void)sd_event_source_set_priority(process->death_source, SD_EVENT_PRIORITY_IMPORTANT);
+	arbiter->process[index] = process;
+	process->tenant->processes++;
+	process->connection = connection;
+	connection->process = process;
+	arbiter_arm_tick(arbiter);
+	*ret_process = process;
+	return 0;
+}
+
+/* Notes what of its memory the driver may not have freed yet. False: it counts as free at once,
+ * because nobody can see it (no NVML, or a simulated GPU). */
+static bool process_reclaims(struct process *process)
+{
+	struct arbiter *arbiter = process->arbiter;
+	bool any = false;
+
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		uint32_t device = process->local[i].device, units;
+
+		if (!process->local[i].used)
+			continue;
+		units = engine_granted_units(arbiter->engine, process->index, device);
+		if (!nvml_knows(arbiter->nvml, arbiter->device[device].record.uuid) ||
+		    arbiter->reclaims + SLUICE_MAX_DEVICES > MAX_RECLAIMS)
+			return false;
+		if (units)
+			any = true;
+	}
+	for (uint32_t i = 0; any && i < SLUICE_MAX_DEVICES; i++) {
+		uint32_t device = process->local[i].device;
+
+		if (process->local[i].used)
+			arbiter->reclaim[arbiter->reclaims++] = (struct reclaim){
+				.pid = process->identity.pid,
+				.tenant = (uint32_t)(process->tenant - arbiter->tenant),
+				.device = device,
+				.units = engine_granted_units(arbiter->engine, process->index,
+							      device),
+				.since_ns = arbiter->now_ns};
+	}
+	return any;
+}
+
+void process_destroy(struct process *process, const char *why)
+{
+	struct arbiter *arbiter = process->arbiter;
+	struct event event = {.kind = EVENT_LEAVE, .process = process->index};
+	struct tenant_entry *tenant = process->tenant;
+
+	arbiter_now(arbiter);
+	if (process->connection)
+		process->connection->process = NULL;
+	activity_forget(process);
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		if (process->local[i].used)
+			(void)sluice_escrow_drop(process_escrow(process, i));
+	}
+	event.reclaim = process_reclaims(process);
+	arbiter->process[process->index] = NULL;
+	(void)arbiter_feed(arbiter, &event);
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		if (process->local[i].used)
+			devices_leave(arbiter, process->local[i].device);
+	}
+	log_info("tenant %s (pid %d): %s", tenant->conf.name, (int)process->identity.pid, why);
+	tenant->processes--;
+	release(process);
+	if (tenant->leaving && !tenant->processes) {
+		event = (struct event){.kind = EVENT_TENANT_GONE,
+				       .tenant = (uint32_t)(tenant - arbiter->tenant)};
+		(void)arbiter_feed(arbiter, &event);
+		tenant->used = false;
+	}
+}
+
+/* No more than could be: the rest is a claim. */
+static uint32_t held_units(const struct process *process, const struct known_device *device,
+			   uint64_t held_bytes)
+{
+	if (held_bytes > device->record.memory_bytes)
+		held_bytes = device->record.memory_bytes;
+	if (held_bytes > process->tenant->conf.memory_max_bytes)
+		held_bytes = process->tenant->conf.memory_max_bytes;
+	return sluice_escrow_units(held_bytes);
+}
+
+int process_attach(struct process *process, const struct sluice_msg_device *message,
+		   uint32_t *ret_local, const char **ret_why)
+{
+	struct arbiter *arbiter = process->arbiter;
+	struct event event = {.kind = EVENT_ATTACH, .process = process->index};
+	uint32_t local = 0;
+	int device, r;
+
+	*ret_why = "more GPUs than one process can register";
+	while (local < SLUICE_MAX_DEVICES && process->local[local].used) {
+		uint32_t known = process->local[local].device;
+
+		if (!memcmp(arbiter->device[known].record.uuid, message->uuid, 16)) {
+			*ret_local = local;
+			return 0;
+		}
+		local++;
+	}
+	if (local == SLUICE_MAX_DEVICES)
+		return -EINVAL;
+	device = devices_enter(arbiter, message, process->identity.uid, ret_why);
+	if (device < 0)
+		return device;
+	/* Closed until the core says otherwise: gate 1 is odd. */
+	process->local[local] =
+		(struct local_device){.used = true, .device = (uint32_t)device, .gate = 1};
+	atomic_store(&process_page(process, local)->grant.gate, 1);
+	event.device = (uint32_t)device;
+	event.attach.held_units =
+		held_units(process, &arbiter->device[device], message->held_bytes);
+	atomic_store(process_escrow(process, local), (uint64_t)event.attach.held_units << 32);
+	r = arbiter_feed(arbiter, &event);
+	if (r) {
+		*ret_why = "more processes on this GPU than the arbiter can hold";
+		process->local[local].used = false;
+		devices_leave(arbiter, (uint32_t)device);
+		return r;
+	}
+	*ret_local = local;
+	return 0;
+}
+
+int process_local(const struct process *process, uint32_t device)
+{
+	for (int i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		if (process->local[i].used && process->local[i].device == device)
+			return i;
+	}
+	return -1;
+}
+
+struct process *process_by_session(struct arbiter *arbiter, uint64_t session)
+{
+	for (uint32_t i = 0; session && i < CORE_MAX_PROCESSES; i++) {
+		if (arbiter->process[i] && arbiter->process[i]->session == session)
+			return arbiter->process[i];
+	}
+	return NULL;
+}

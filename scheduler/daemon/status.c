@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "daemon/connection.h"
+#include "daemon/nvml.h"
+#include "daemon/process.h"
+#include "daemon/status.h"
+
+/* What one answer is made of: rows are queued one by one. */
+struct status {
+	struct connection *connection;
+	struct arbiter *arbiter;
+	uint32_t seq;
+	bool all; /* the peer may see every tenant */
+	int error;
+};
+
+static void status_row(struct status *status, void *message, uint32_t type, uint32_t size)
+{
+	sluice_wire_head(message, type, size, status->seq, 0);
+	if (!status->error)
+		status->error = connection_send(status->connection, message);
+}
+
+static void status_note(struct status *status, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void status_note(struct status *status, const char *format, ...)
+{
+	struct sluice_msg_text message = {0};
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message.text, sizeof(message.text), format, args);
+	va_end(args);
+	status_row(status, &message, SLUICE_MSG_STATUS_NOTE, sizeof(message));
+}
+
+/* May the peer see it? Others than administrators see what their own processes belong to. */
+static bool status_shows_process(const struct status *status, const struct process *process)
+{
+	return status->all || process->identity.uid == status->connection->identity.uid;
+}
+
+static bool status_shows_tenant(const struct status *status, const struct tenant_entry *tenant)
+{
+	for (uint32_t i = 0; !status->all && i < CORE_MAX_PROCESSES; i++) {
+		const struct process *process = status->arbiter->process[i];
+
+		if (process && process->tenant == tenant && status_shows_process(status, process))
+			return true;
+	}
+	return status->all;
+}
+
+/* A tenant-written text: printable, terminated, or empty. */
+static void status_text(char *ret_field, size_t size, const char *hostile)
+{
+	char text[SLUICE_NAME_MAX];
+
+	memcpy(text, hostile, sizeof(text));
+	text[sizeof(text) - 1] = 0;
+	for (char *c = text; *c; c++) {
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	}
+	sluice_wire_text(ret_field, size, text);
+}
+
+static uint64_t load(_Atomic uint64_t *word)
+{
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+/* ---- one tenant on one device ------------------------------------------------------------------ */
+
+struct status_sums {
+	struct sluice_hist service, in_flight;
+	uint64_t be_longest_ns;
+};
+
+static void status_sum_process(struct sluice_msg_status_tenant *row, struct status_sums *sums,
+			       struct process *process, uint32_t local)
+{
+	struct sluice_channel_device *page = process_page(process, local);
+	struct sluice_counters *counters = &page->counters;
+	uint64_t longest_ns = load(&counters->longest_unit_ns);
+
+	sluice_hist_merge(&sums->service, &page->service);
+	sluice_hist_merge(&sums->in_flight, &page->be_in_flight);
+	row->requests += load(&counters->requests);
+	row->requests_late += load(&counters->requests_late);
+	row->forced += load(&counters->forced);
+	if (longest_ns > row->longest_unit_ns) {
+		row->longest_unit_ns = longest_ns;
+		status_text(row->longest_unit, sizeof(row->longest_unit), counters->longest_unit);
+	}
+	if (process->local[local].stale)
+		row->state |= SLUICE_STATE_STALE;
+	if (process->local[local].no_request)
+		row->state |= SLUICE_STATE_NO_REQUEST;
+}
+
+static void status_fill_report(struct sluice_msg_status_tenant *row,
+			       const struct engine_report *report)
+{
+	row->processes = report->processes;
+	row->used_permille = report->used_permille;
+	row->entitled_permille = report->entitled_permille;
+	row->pressure_avg10_permille = report->avg10_permille;
+	row->pressure_avg60_permille = report->avg60_permille;
+	row->pressure_avg300_permille = report->avg300_permille;
+	row->pressure_total_ns = report->held_total_ns;
+	row->state |= (report->open ? SLUICE_STATE_OPEN : 0) |
+		      (report->held ? SLUICE_STATE_HELD : 0) |
+		      (report->excess ? SLUICE_STATE_EXCESS : 0) |
+		      (report->paused ? SLUICE_STATE_PAUSED : 0);
+}
+
+static void status_tenant(struct status *status, uint32_t tenant, uint32_t device)
+{
+	struct arbiter *arbiter = status->arbiter;
+	const struct tenant_entry *entry = &arbiter->tenant[tenant];
+	struct sluice_msg_status_tenant row = {.device = device,
+					       .tenant_class = entry->conf.tenant_class,
+					       .memory_max_bytes = entry->conf.memory_max_bytes,
+					       .target_ns = entry->conf.target.p99_ns};
+	struct engine_report report;
+	struct status_sums sums;
+
+	memset(&sums, 0, sizeof(sums));
+	if (engine_report(arbiter->engine, tenant, device, &report))
+		status_fill_report(&row, &report);
+	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+		struct process *process = arbiter->process[i];
+		int local =
+			process && process->tenant == entry ? process_local(process, device) : -1;
+
+		if (local >= 0)
+			status_sum_process(&row, &sums, process, (uint32_t)local);
+	}
+	if (entry->conf.changed)
+		row.state |= SLUICE_STATE_SET;
+	row.memory_used_bytes = memory_tenant_used_bytes(arbiter, tenant, device);
+	/* Without an end of a request there is no latency. */
+	if (!(row.state & SLUICE_STATE_NO_REQUEST)) {
+		row.service_p50_ns = sluice_hist_quantile(&sums.service, 500);
+		row.service_p99_ns = sluice_hist_quantile(&sums.service, 990);
+	}
+	row.be_in_flight_p99_ns = sluice_hist_quantile(&sums.in_flight, 990);
+	sluice_wire_text(row.name, sizeof(row.name), entry->conf.name);
+	status_row(status, &row, SLUICE_MSG_STATUS_TENANT, sizeof(row));
+}
+
+static void status_tenants(struct status *status)
+{
+	struct arbiter *arbiter = status->arbiter;
+	bool any_device = false;
+
+	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++)
+		any_device |= arbiter->device[d].used;
+	for (uint32_t t = 0; t < CORE_MAX_TENANTS; t++) {
+		if (!arbiter->tenant[t].used || !status_shows_tenant(status, &arbiter->tenant[t]))
+			continue;
+		for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
+			if (arbiter->device[d].used)
+				status_tenant(status, t, d);
+		}
+		if (!any_device)
+			status_tenant(status, t, UINT32_MAX);
+	}
+}
+
+/* ---- devices and processes -------------------------------------------------------------------- */
+
+static void status_device(struct status *status, uint32_t device)
+{
+	struct arbiter *arbiter = status->arbiter;
+	const struct known_device *known = &arbiter->device[device];
+	struct sluice_msg_status_device row = {.index = device,
+					       .simulated = known->record.simulated,
+					       .mps = known->record.mps,
+					       .sms = known->record.sms,
+					       .memory_bytes = known->record.memory_bytes,
+					       .processes = known->processes,
+					       .turns = engine_has_turns(arbiter->engine, device)};
+
+	for (uint32_t t = 0; t < CORE_MAX_TENANTS; t++) {
+		struct engine_report report;
+
+		if (!engine_report(arbiter->engine, t, device, &report))
+			continue;
+		row.memory_granted_bytes += report.granted_bytes;
+		row.reclaiming_bytes += report.reclaiming_bytes;
+	}
+	memcpy(row.uuid, known->record.uuid, sizeof(row.uuid));
+	status_text(row.name, sizeof(row.name), known->record.name);
+	sluice_wire_text(row.policy, sizeof(row.policy), config_policy_name(&arbiter->config));
+	status_row(status, &row, SLUICE_MSG_STATUS_DEVICE, sizeof(row));
+}
+
+static void status_process(struct status *status, struct process *process, int local)
+{
+	struct sluice_msg_status_process row = {.device = UINT32_MAX,
+						.pid = (uint32_t)process->identity.pid,
+						.uid = process->identity.uid,
+						.managed = 1};
+
+	if (local >= 0) {
+		const struct local_device *own = &process->local[local];
+		struct event_usage usage =
+			reading_take(process, (uint32_t)local, true, status->arbiter->now_ns);
+
+		row.device = own->device;
+		row.managed = process->tenant->conf.managed;
+		row.memory_used_bytes = memory_used_bytes(process, (uint32_t)local);
+		row.launched_ns = usage.launched_ns;
+		row.completed_ns = usage.completed_ns;
+		row.state = (own->grant.open ? SLUICE_STATE_OPEN : 0) |
+			    (usage.want ? SLUICE_STATE_HELD : 0) |
+			    (own->stale ? SLUICE_STATE_STALE : 0) |
+			    (own->no_request ? SLUICE_STATE_NO_REQUEST : 0) |
+			    (own->grant.flags & SLUICE_GRANT_PAUSED ? SLUICE_STATE_PAUSED : 0) |
+			    (own->grant.flags & SLUICE_GRANT_EXCESS ? SLUICE_STATE_EXCESS : 0);
+	}
+	sluice_wire_text(row.tenant, sizeof(row.tenant), process->tenant->conf.name);
+	status_text(row.program, sizeof(row.program), process->program);
+	status_row(status, &row, SLUICE_MSG_STATUS_PROCESS, sizeof(row));
+}
+
+static void status_processes(struct status *status)
+{
+	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+		struct process *process = status->arbiter->process[i];
+		bool any = false;
+
+		if (!process || !status_shows_process(status, process))
+			continue;
+		for (int local = 0; local < SLUICE_MAX_DEVICES; local++) {
+			if (!process->local[local].used)
+				continue;
+			any = true;
+			status_process(status, process, local);
+		}
+		if (!any)
+			status_process(status, process, -1);
+	}
+}
+
+static bool status_is_ours(const struct arbiter *arbiter, pid_t pid, uint32_t device)
+{
+	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+		const struct process *process = arbiter->process[i];
+
+		if (process && process->identity.pid == pid && process_local(process, device) >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* GPU processes that are not under Sluice, where the driver tells. */
+static void status_unmanaged(struct status *status, uint32_t device)
+{
+	struct arbiter *arbiter = status->arbiter;
+	const struct nvml_process *processes;
+	uint32_t count;
+
+	if (nvml_processes(arbiter->nvml, arbiter->device[device].record.uuid, arbiter->now_ns,
+			   &processes, &count)) {
+		status_note(status,
+			    "gpu %u: processes that are not under Sluice are not known (%s)",
+			    device,
+			    arbiter->device[device].record.simulated
+				    ? "a simulated GPU does not tell"
+				    : "libnvidia-ml.so.1 does not tell");
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		struct sluice_msg_status_process row = {.device = device,
+							.pid = (uint32_t)processes[i].pid,
+							.memory_used_bytes =
+								processes[i].memory_bytes};
+
+		if (status_is_ours(arbiter, processes[i].pid, device))
+			continue;
+		status_row(status, &row, SLUICE_MSG_STATUS_PROCESS, sizeof(row));
+	}
+}
+
+int status_send(struct connection *connection, uint32_t seq)
+{
+	struct arbiter *arbiter = connection->arbiter;
+	struct status status = {.connection = connection,
+				.arbiter = arbiter,
+				.seq = seq,
+				.all = arbiter->user_mode || connection_is_admin(connection)};
+	struct sluice_msg_header end;
+	char note[SLUICE_TEXT_MAX];
+
+	/* One answer at a time: who does not read the last gets no other. */
+	if (connection->outbox)
+		return -ENOBUFS;
+	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
+		if (!arbiter->device[d].used)
+			continue;
+		status_device(&status, d);
+		if (status.all)
+			status_unmanaged(&status, d);
+	}
+	status_tenants(&status);
+	status_processes(&status);
+	for (uint32_t at = 0; status_next_note(connection, status.all, &at, note, sizeof(note));)
+		status_note(&status, "%s", note);
+	sluice_wire_head(&end, SLUICE_MSG_STATUS_END, sizeof(end), seq, 0);
+	return status.error ? status.error : connection_send(connection, &end);
+}
