@@ -118,5 +118,5 @@ stubs=$lib/stubs
 		printf '%s_CFLAGS := %s\n' "${p#*:}" "$(pkg-config --cflags "${p%:*}")"
 		printf '%s_LIBS := %s\n' "${p#*:}" "$(pkg-config --libs "${p%:*}")"
 	done
-} >build/deps.mk.new
-cmp -s build/deps.mk.new build/deps.mk 2>/dev/null && rm build/deps.mk.new || mv build/deps.mk.new build/deps.mk
+} >"build/deps.mk.$$"
+cmp -s "build/deps.mk.$$" build/deps.mk 2>/dev/null && rm "build/deps.mk.$$" || mv "build/deps.mk.$$" build/deps.mk
