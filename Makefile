@@ -148,6 +148,8 @@ $(B)/obj/samples/%.o: private override CPPFLAGS += $(CUDA_CPPFLAGS)
 # dlsym crashes at start: they are compiled without instrumentation in every variant.
 DOORS_O := $(filter $(B)/obj/shim/door%,$(SHIM_O))
 $(DOORS_O): private SAN_FLAGS :=
+# What stands for somebody else's program or driver is as they would have compiled it.
+$(call objs,$(SAMPLES_C) $(E2E_C) $(NULLDRIVER_C)): private SAN_FLAGS :=
 
 # Flags are part of what an object depends on.
 FLAGS_NOW := $(CC) $(CFLAGS) $(CPPFLAGS) $(SAN_FLAGS) $(CUDA_INCLUDE)

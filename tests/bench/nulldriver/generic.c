@@ -13,11 +13,3 @@
 	}
 #define USED(symbol) HOOK(symbol, , , )
 #include "hooks.def"
-
-#define NAME(symbol, base, version) \
-	int symbol(void); \
-	__attribute__((weak)) int symbol(void) \
-	{ \
-		return 0; \
-	}
-#include "names.def"
