@@ -7,9 +7,7 @@
  * wrapper that nvcc's objects hold), or machine code, which has none. No state; thread-safe.
  */
 
-#include <cuda.h>
-
-#include "ptx/ptx.h"
+#include "driver/sim.h"
 
 #define IMAGE_UNKNOWN UINT64_MAX /* the caller gave no length, as most of the interface */
 
