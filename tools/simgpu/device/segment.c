@@ -114,6 +114,12 @@ void segment_close(struct segment *segment)
 	free(segment);
 }
 
+void segment_abandon(struct segment *segment)
+{
+	if (segment && segment->pid == (uint32_t)getpid())
+		segment_file_leave(segment);
+}
+
 /* ---- the lock ---- */
 
 void segment_lock(struct segment *segment)

@@ -49,6 +49,9 @@ int segment_open(const char *instance, uint32_t ordinal, const struct model_desc
 		 char ret_error[SEGMENT_ERROR_MAX]);
 /* Leaves first, where this process has joined. NULL is fine. */
 void segment_close(struct segment *segment);
+/* At the end of a process whose threads may still use the segment: removes the file if nobody else
+ * lives in it, and leaves the rest to the death of the process, as if it had been killed. */
+void segment_abandon(struct segment *segment);
 
 /* Makes this process one of the model's, which takes context_bytes: for its first context. One at
  * a time per segment_open. -EAGAIN, -ENOMEM as model_attach, after reaping; -EBUSY: joined. */

@@ -290,7 +290,7 @@ int segment_file_open(struct segment *segment, const char *const *dirs, const ch
 		    "made and removed by others all the time; use another instance name");
 }
 
-void segment_file_close(struct segment *segment)
+void segment_file_leave(struct segment *segment)
 {
 	struct shared *shared = segment->shared;
 	int fd = open(segment->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -309,5 +309,10 @@ void segment_file_close(struct segment *segment)
 		}
 		file_release(fd);
 	}
-	(void)munmap(shared, sizeof(*shared));
+}
+
+void segment_file_close(struct segment *segment)
+{
+	segment_file_leave(segment);
+	(void)munmap(segment->shared, sizeof(*segment->shared));
 }

@@ -69,8 +69,9 @@ struct segment {
  * or can hold it, this process a member of it; `segment` has pid and key. */
 int segment_file_open(struct segment *segment, const char *const *dirs, const char *name,
 		      const struct model_desc *desc, char *ret_error);
-/* No longer a member; the file goes with its last one. Unmaps. */
-void segment_file_close(struct segment *segment);
+/* No longer a member; the file goes with its last one. */
+void segment_file_leave(struct segment *segment);
+void segment_file_close(struct segment *segment); /* and unmaps */
 /* segment_open with the folders given. */
 int segment_open_in(const char *const *dirs, const char *instance, uint32_t ordinal,
 		    const struct model_desc *desc, struct segment **ret_segment,

@@ -14,7 +14,7 @@ static struct {
 	_Atomic int ready; /* enum ready; a release store after all else is in place */
 	struct options options;
 	struct sim_device device[SIM_MAX_DEVICES];
-	bool fork_handled;
+	bool handlers; /* of fork and exit are in place */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void state_lock(void)
@@ -67,6 +67,16 @@ static void after_fork(void)
 		return;
 	atomic_store(&state.ready, FORKED);
 	exec_after_fork();
+}
+
+/* Threads of the program and of the executor may go on until the process is gone: what they use
+ * stays. Called after what the executor registered later. */
+static void at_exit(void)
+{
+	if (atomic_load(&state.ready) != READY)
+		return;
+	for (int i = 0; i < state.options.devices; i++)
+		segment_abandon(state.device[i].segment);
 }
 
 static CUresult open_device(int ordinal)
@@ -128,8 +138,9 @@ CUresult cuInit(unsigned int Flags)
 	else if (ready == NOT_READY)
 		result = open_devices();
 	if (ready == NOT_READY && result == CUDA_SUCCESS) {
-		if (!state.fork_handled)
-			state.fork_handled = pthread_atfork(NULL, NULL, after_fork) == 0;
+		if (!state.handlers)
+			state.handlers = pthread_atfork(NULL, NULL, after_fork) == 0 &&
+					 atexit(at_exit) == 0;
 		atomic_store_explicit(&state.ready, READY, memory_order_release);
 	}
 	state_unlock();
