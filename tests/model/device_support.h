@@ -120,6 +120,26 @@ static inline void device_run(struct model *model, void (*each)(struct model *mo
 
 /* ---- what must always hold ---- */
 
+/* Check's own assertions make a system call each; these are looked at millions of times. */
+#define MUST(condition) \
+	do { \
+		if (!(condition)) \
+			ck_abort_msg("%s", #condition); \
+	} while (0)
+#define MUST_COMPARE(a, operator, b) \
+	do { \
+		uint64_t left_ = (uint64_t)(a), right_ = (uint64_t)(b); \
+\
+		if (!(left_ operator right_)) \
+			ck_abort_msg("%s " #operator" %s: %lu, %lu", #a, #b, left_, right_); \
+	} while (0)
+#define MUST_EQ(a, b) MUST_COMPARE(a, ==, b)
+#define MUST_NE(a, b) MUST_COMPARE(a, !=, b)
+#define MUST_GT(a, b) MUST_COMPARE(a, >, b)
+#define MUST_GE(a, b) MUST_COMPARE(a, >=, b)
+#define MUST_LT(a, b) MUST_COMPARE(a, <, b)
+#define MUST_LE(a, b) MUST_COMPARE(a, <=, b)
+
 static inline void check_heap(const struct model *model, const struct heap *heap,
 			      enum heap_kind kind)
 {
@@ -127,11 +147,11 @@ static inline void check_heap(const struct model *model, const struct heap *heap
 		const struct stream *stream = &model->stream[heap->item[i]];
 		const struct stream *up = &model->stream[heap->item[i ? (i - 1) / 2 : 0]];
 
-		ck_assert_uint_eq(stream->pos[kind], i);
-		ck_assert_uint_ne(stream->proc, MODEL_NONE);
-		ck_assert_uint_eq(stream->head_id, model->op[stream->head].id);
-		ck_assert(up->key[kind] < stream->key[kind] ||
-			  (up->key[kind] == stream->key[kind] && up->head_id <= stream->head_id));
+		MUST_EQ(stream->pos[kind], i);
+		MUST_NE(stream->proc, MODEL_NONE);
+		MUST_EQ(stream->head_id, model->op[stream->head].id);
+		MUST(up->key[kind] < stream->key[kind] ||
+		     (up->key[kind] == stream->key[kind] && up->head_id <= stream->head_id));
 	}
 }
 
@@ -146,26 +166,26 @@ static inline uint32_t check_kernel(const struct model *model, const struct op *
 	for (uint32_t g = op->group_head; g != MODEL_NONE; g = model->group[g].next) {
 		const struct group *group = &model->group[g];
 
-		ck_assert_uint_eq(group->op_id, op->id);
-		ck_assert_uint_gt(group->sms, 0);
-		ck_assert_uint_gt(group->blocks, 0);
-		ck_assert_uint_le(group->blocks, (uint64_t)group->sms * op->blocks_per_sm);
-		ck_assert_uint_ge(group->end_vns, before);
+		MUST_EQ(group->op_id, op->id);
+		MUST_GT(group->sms, 0);
+		MUST_GT(group->blocks, 0);
+		MUST_LE(group->blocks, (uint64_t)group->sms * op->blocks_per_sm);
+		MUST_GE(group->end_vns, before);
 		before = group->end_vns;
 		blocks += group->blocks;
 		sms += group->sms;
 		if (group->next == MODEL_NONE)
-			ck_assert_uint_eq(op->group_tail, g);
+			MUST_EQ(op->group_tail, g);
 	}
-	ck_assert_uint_eq(blocks, op->blocks);
-	ck_assert_uint_eq(sms, op->sms);
-	ck_assert_uint_le(sms, op->max_sms);
-	ck_assert_int_eq(stream->pos[HEAP_HUNGRY] != HEAP_NOT,
-			 (op->state == OP_READY || op->state == OP_RUNNING) && op->blocks_left &&
-				 op->sms < op->max_sms);
-	ck_assert_int_eq(stream->pos[HEAP_TIMER] != HEAP_NOT,
-			 op->state == OP_TIMER || (sms && op->cost_ns != MODEL_UNKNOWN &&
-						   runq->paused_ns == MODEL_NEVER));
+	MUST_EQ(blocks, op->blocks);
+	MUST_EQ(sms, op->sms);
+	MUST_LE(sms, op->max_sms);
+	MUST_EQ(stream->pos[HEAP_HUNGRY] != HEAP_NOT,
+		(op->state == OP_READY || op->state == OP_RUNNING) && op->blocks_left &&
+			op->sms < op->max_sms);
+	MUST_EQ(stream->pos[HEAP_TIMER] != HEAP_NOT,
+		op->state == OP_TIMER ||
+			(sms && op->cost_ns != MODEL_UNKNOWN && runq->paused_ns == MODEL_NEVER));
 	return sms;
 }
 
@@ -178,25 +198,25 @@ static inline void check_stream(const struct model *model, uint32_t s, uint32_t 
 	for (uint32_t slot = stream->head; slot != MODEL_NONE; slot = model->op[slot].next) {
 		const struct op *op = &model->op[slot];
 
-		ck_assert_uint_gt(op->id, before);
+		MUST_GT(op->id, before);
 		before = op->id;
-		ck_assert_uint_eq(op->stream, s);
-		ck_assert_uint_eq(op->proc, stream->proc);
+		MUST_EQ(op->stream, s);
+		MUST_EQ(op->proc, stream->proc);
 		if (depth++) {
-			ck_assert_int_eq(op->state, OP_QUEUED);
+			MUST_EQ(op->state, OP_QUEUED);
 		} else {
-			ck_assert_int_ge(op->state, OP_TIMER);
-			ck_assert_int_lt(op->state, OP_DONE);
-			ck_assert(op->state != OP_HELD || op->pending);
+			MUST_GE(op->state, OP_TIMER);
+			MUST_LT(op->state, OP_DONE);
+			MUST(op->state != OP_HELD || op->pending);
 			if (op->kind == MODEL_KERNEL)
 				sms[model->desc.mps ? 0 : op->proc] += check_kernel(model, op);
 		}
 		if (op->next == MODEL_NONE)
-			ck_assert_uint_eq(stream->tail, slot);
+			MUST_EQ(stream->tail, slot);
 	}
-	ck_assert_uint_eq(stream->depth, depth);
+	MUST_EQ(stream->depth, depth);
 	if (!depth)
-		ck_assert_uint_eq(stream->pos[HEAP_TIMER], HEAP_NOT);
+		MUST_EQ(stream->pos[HEAP_TIMER], HEAP_NOT);
 }
 
 static inline uint32_t check_done(const struct model *model, const struct proc *proc)
@@ -207,9 +227,9 @@ static inline uint32_t check_done(const struct model *model, const struct proc *
 	for (uint32_t slot = proc->done_head; slot != MODEL_NONE; slot = model->op[slot].next) {
 		const struct op *op = &model->op[slot];
 
-		ck_assert_int_eq(op->state, OP_DONE);
-		ck_assert_uint_ge(op->end_ns, before);
-		ck_assert_uint_le(op->start_ns, op->end_ns);
+		MUST_EQ(op->state, OP_DONE);
+		MUST_GE(op->end_ns, before);
+		MUST_LE(op->start_ns, op->end_ns);
 		before = op->end_ns;
 		count++;
 	}
@@ -221,14 +241,13 @@ static inline void check_engines(const struct model *model)
 	for (int e = 0; e < ENGINES; e++) {
 		const struct engine *engine = &model->engine[e];
 
-		ck_assert_uint_le(engine->count, engine->slots);
+		MUST_LE(engine->count, engine->slots);
 		if (engine->queue_head != MODEL_NONE)
-			ck_assert_uint_eq(engine->count, engine->slots);
+			MUST_EQ(engine->count, engine->slots);
 		for (uint32_t i = 0; i < engine->count; i++)
-			ck_assert_int_eq(model->op[model->stream[engine->run[i]].head].state,
-					 OP_RUNNING);
+			MUST_EQ(model->op[model->stream[engine->run[i]].head].state, OP_RUNNING);
 		for (uint32_t s = engine->queue_head; s != MODEL_NONE; s = model->stream[s].link)
-			ck_assert_int_eq(model->op[model->stream[s].head].state, OP_READY);
+			MUST_EQ(model->op[model->stream[s].head].state, OP_READY);
 	}
 }
 
@@ -249,7 +268,7 @@ static inline void device_check(const struct model *model)
 		bool owns = proc->used && !model->desc.mps;
 
 		mem += proc->mem_bytes;
-		ck_assert_int_eq((model->procs_used >> p) & 1, proc->used != 0);
+		MUST_EQ((model->procs_used >> p) & 1, proc->used != 0);
 		if (proc->used) {
 			check_heap(model, &proc->timers, HEAP_TIMER);
 			ops += check_done(model, proc);
@@ -257,21 +276,20 @@ static inline void device_check(const struct model *model)
 		if (!owns && (!model->desc.mps || p))
 			continue;
 		check_heap(model, &runq->hungry, HEAP_HUNGRY);
-		ck_assert_uint_eq(runq->free_sms + sms[p], model->desc.sms);
+		MUST_EQ(runq->free_sms + sms[p], model->desc.sms);
 		/* The heart of it: without MPS only the active process's kernels move. */
 		if (owns)
-			ck_assert_int_eq(runq->paused_ns == MODEL_NEVER,
-					 model->slice.phase == SLICE_ACTIVE &&
-						 model->slice.proc == p);
+			MUST_EQ(runq->paused_ns == MODEL_NEVER,
+				model->slice.phase == SLICE_ACTIVE && model->slice.proc == p);
 		/* Nothing idles that could run. */
 		if (runq->paused_ns == MODEL_NEVER)
-			ck_assert(!runq->hungry.count || !runq->free_sms);
+			MUST(!runq->hungry.count || !runq->free_sms);
 	}
-	ck_assert_uint_eq(mem, model->mem_used);
+	MUST_EQ(mem, model->mem_used);
 	for (uint32_t slot = model->op_free; slot != MODEL_NONE; slot = model->op[slot].next)
 		free_ops++;
-	ck_assert_uint_eq(ops + free_ops, model->op_top);
-	ck_assert_uint_eq(model->step_head, MODEL_NONE);
+	MUST_EQ(ops + free_ops, model->op_top);
+	MUST_EQ(model->step_head, MODEL_NONE);
 	check_engines(model);
 }
 
