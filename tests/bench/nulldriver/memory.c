@@ -15,6 +15,8 @@ static _Atomic uint64_t next_handle = 1;
 
 static CUresult take(CUdeviceptr *dptr, uint64_t bytes)
 {
+	if (!nulldriver.initialised)
+		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!dptr || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (bytes > nulldriver.memory_bytes)
@@ -69,6 +71,8 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
 
 CUresult CUDAAPI cuMemGetInfo_v2(size_t *free, size_t *total)
 {
+	if (!nulldriver.initialised)
+		return CUDA_ERROR_NOT_INITIALIZED;
 	*free = *total = nulldriver.memory_bytes;
 	return CUDA_SUCCESS;
 }
