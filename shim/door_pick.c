@@ -4,9 +4,9 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "door_resolve.h"
+#include "door_string.h"
 #include "door_table.h"
 #include "real.h"
 
@@ -52,7 +52,7 @@ static void *door_next(struct door *door)
 /* Another interposer on its way to the real thing: it gets what it would get without us. */
 static bool is_bootstrap(const char *name)
 {
-	return !strcmp(name, "dlsym") || !strcmp(name, "dlvsym") || !strcmp(name, "dlopen");
+	return string_is(name, "dlsym") || string_is(name, "dlvsym") || string_is(name, "dlopen");
 }
 
 /*

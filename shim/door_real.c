@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "door_resolve.h"
 
@@ -43,7 +42,7 @@ static void real_fill(const struct object *driver)
 
 		if (!entry)
 			entry = (void *)real_missing;
-		memcpy((char *)&real + real_names[i].offset, &entry, sizeof(entry));
+		__builtin_memcpy((char *)&real + real_names[i].offset, &entry, sizeof(entry));
 	}
 }
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "door_resolve.h"
 
+#include "door_string.h"
+
 #include <link.h>
-#include <string.h>
+#include <stdatomic.h>
+#include <sys/auxv.h>
 
 #define VERSION_HIDDEN 0x8000u
 
@@ -55,7 +58,7 @@ static void object_dynamic(const ElfW(Dyn) * dynamic, struct object *object)
 /* False where there is nothing to look up in it. */
 static bool object_read(const struct dl_phdr_info *info, struct object *object)
 {
-	memset(object, 0, sizeof(*object));
+	*object = (struct object){0};
 	object->base = info->dlpi_addr;
 	object->low = UINTPTR_MAX;
 	object->path = info->dlpi_name ? info->dlpi_name : "";
@@ -89,7 +92,7 @@ static void *symbol_address(const struct object *object, uint32_t index, const c
 		return NULL;
 	if (object->versions && object->versions[index] & VERSION_HIDDEN)
 		return NULL;
-	if (strcmp(object->strings + symbol->st_name, name) != 0)
+	if (!string_is(object->strings + symbol->st_name, name))
 		return NULL;
 	return (void *)(object->base + symbol->st_value);
 }
@@ -123,13 +126,68 @@ void *object_symbol(const struct object *object, const char *name)
 	}
 }
 
+typedef int (*walk_fn)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
+
+/* The program's list of loaded objects, by its dynamic section's entry for debuggers. NULL: a
+ * program without one. */
+static const struct link_map *first_loaded(void)
+{
+	const ElfW(Phdr) *segments = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	unsigned long count = segments ? getauxval(AT_PHNUM) : 0;
+	const ElfW(Dyn) *dynamic = NULL;
+	uintptr_t base = 0;
+
+	/* PT_PHDR comes first, and says where the table was meant to lie. */
+	for (unsigned long i = 0; i < count; i++) {
+		if (segments[i].p_type == PT_PHDR)
+			base = (uintptr_t)segments - segments[i].p_vaddr;
+		if (segments[i].p_type == PT_DYNAMIC)
+			dynamic = (const ElfW(Dyn) *)(base + segments[i].p_vaddr);
+	}
+	for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++)
+		if (dynamic->d_tag == DT_DEBUG && dynamic->d_un.d_ptr)
+			return ((const struct r_debug *)dynamic->d_un.d_ptr)->r_map;
+	return NULL;
+}
+
+/*
+ * libc's own dl_iterate_phdr. A sanitizer's runtime that is loaded before us has one too, and
+ * cannot be called while it is itself looking up what it replaces. This one walk goes without the
+ * loader's lock: it happens at the first look-up of all, before there are threads to unload
+ * anything.
+ */
+static walk_fn walk_find(void)
+{
+	const struct link_map *loaded = first_loaded();
+	void *found = NULL;
+
+	for (; loaded && !found; loaded = loaded->l_next) {
+		struct object object = {.base = loaded->l_addr};
+
+		object_dynamic(loaded->l_ld, &object);
+		if (object.soname && string_is(object.soname, "libc.so.6") && object.symbols &&
+		    object.gnu_hash)
+			found = object_symbol(&object, "dl_iterate_phdr");
+	}
+	return found ? (walk_fn)found : dl_iterate_phdr;
+}
+
+static int object_walk(int (*visit)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+	static _Atomic(walk_fn) known;
+	walk_fn walk = atomic_load_explicit(&known, memory_order_relaxed);
+
+	if (!walk) {
+		walk = walk_find();
+		atomic_store_explicit(&known, walk, memory_order_relaxed);
+	}
+	return walk(visit, data);
+}
+
 static bool is_driver(const struct object *object)
 {
-	const char *slash = strrchr(object->path, '/');
-	const char *file = slash ? slash + 1 : object->path;
-
-	return (object->soname && !strcmp(object->soname, "libcuda.so.1")) ||
-	       !strncmp(file, "libcuda.so", sizeof("libcuda.so") - 1);
+	return (object->soname && string_is(object->soname, "libcuda.so.1")) ||
+	       string_begins(string_file(object->path), "libcuda.so");
 }
 
 static int visit_driver(struct dl_phdr_info *info, size_t size, void *data)
@@ -141,7 +199,7 @@ static int visit_driver(struct dl_phdr_info *info, size_t size, void *data)
 
 bool object_find_driver(struct object *ret_object)
 {
-	return dl_iterate_phdr(visit_driver, ret_object) != 0;
+	return object_walk(visit_driver, ret_object) != 0;
 }
 
 struct definer_search {
@@ -173,7 +231,7 @@ bool object_find_definer(const void *address, const char *name, struct object *r
 	struct definer_search search = {
 		.address = address, .name = name, .passed = !address, .object = ret_object};
 
-	if (!dl_iterate_phdr(visit_definer, &search))
+	if (!object_walk(visit_definer, &search))
 		return false;
 	*ret_symbol = search.symbol;
 	return true;
@@ -185,8 +243,8 @@ static int visit_libc(struct dl_phdr_info *info, size_t size, void *data)
 
 	if (!object_read(info, search->object) || !search->object->soname)
 		return 0;
-	if (strcmp(search->object->soname, "libc.so.6") != 0 &&
-	    strcmp(search->object->soname, "libdl.so.2") != 0)
+	if (!string_is(search->object->soname, "libc.so.6") &&
+	    !string_is(search->object->soname, "libdl.so.2"))
 		return 0;
 	search->symbol = object_symbol(search->object, search->name);
 	return search->symbol != NULL;
@@ -197,7 +255,7 @@ void *object_libc_symbol(const char *name)
 	struct object object;
 	struct definer_search search = {.name = name, .object = &object};
 
-	return dl_iterate_phdr(visit_libc, &search) ? search.symbol : NULL;
+	return object_walk(visit_libc, &search) ? search.symbol : NULL;
 }
 
 static int visit_first(struct dl_phdr_info *info, size_t size, void *data)
@@ -210,6 +268,6 @@ unsigned long long object_unloads(void)
 {
 	unsigned long long unloads = 0;
 
-	dl_iterate_phdr(visit_first, &unloads);
+	object_walk(visit_first, &unloads);
 	return unloads;
 }

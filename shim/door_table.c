@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "door_table.h"
 
+#include "door_string.h"
 #include "real.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 #define SLOTS 1024u
 _Static_assert(HOOK_COUNT * 2 < SLOTS, "half empty");
@@ -53,7 +53,7 @@ static int slots_fill(void)
 static const struct hook_row *search_rows(const char *symbol)
 {
 	for (unsigned int row = 0; row < HOOK_COUNT; row++)
-		if (!strcmp(hook_rows[row].symbol, symbol))
+		if (string_is(hook_rows[row].symbol, symbol))
 			return &hook_rows[row];
 	return NULL;
 }
@@ -65,7 +65,7 @@ const struct hook_row *hook_by_symbol(const char *symbol)
 	if (atomic_load_explicit(&slots_state, memory_order_acquire) != 2 && !slots_fill())
 		return search_rows(symbol);
 	for (uint32_t i = name_hash(symbol) % SLOTS; slot[i]; i = (i + 1) % SLOTS)
-		if (!strcmp(hook_rows[slot[i] - 1].symbol, symbol))
+		if (string_is(hook_rows[slot[i] - 1].symbol, symbol))
 			return &hook_rows[slot[i] - 1];
 	return NULL;
 }
@@ -74,24 +74,21 @@ void *hook_real(const struct hook_row *row)
 {
 	void *entry;
 
-	memcpy(&entry, (const char *)&real + row->real_offset, sizeof(entry));
+	__builtin_memcpy(&entry, (const char *)&real + row->real_offset, sizeof(entry));
 	return entry;
 }
 
-static int is_per_thread(const struct hook_row *row)
+static bool is_per_thread(const struct hook_row *row)
 {
-	size_t length = strlen(row->symbol);
-
-	return length > 5 && (!strcmp(row->symbol + length - 5, "_ptsz") ||
-			      !strcmp(row->symbol + length - 5, "_ptds"));
+	return string_ends(row->symbol, "_ptsz") || string_ends(row->symbol, "_ptds");
 }
 
 /* Higher is better; 0: another base. A row newer than what was asked for is the last resort. */
 static int row_fit(const struct hook_row *row, const char *base, int version, uint64_t flags)
 {
-	int wants_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
+	bool wants_per_thread = (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
 
-	if (strcmp(row->base, base) != 0)
+	if (!string_is(row->base, base))
 		return 0;
 	if (is_per_thread(row) && !wants_per_thread)
 		return 0;

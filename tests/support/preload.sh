@@ -7,7 +7,8 @@
 #   on_simgpu COMMAND...        runs a command on the simulated GPU, of an instance of this script's
 #
 # A plain program that loads a library built by gcc with the address sanitizer must have gcc's
-# runtime first in LD_PRELOAD, or it refuses to start. The thread sanitizer needs nothing.
+# runtime first in LD_PRELOAD, or it refuses to start. The thread sanitizer's has to be there before
+# libc, or it does not see threads begin.
 
 : "${BUILD:?BUILD names the build folder}"
 case $BUILD in /*) preload_build=$BUILD ;; *) preload_build=$PWD/$BUILD ;; esac
@@ -20,6 +21,7 @@ preload_list()
 	preload_out=
 	case ${SAN:-} in
 	*address*) preload_out=$(${CC:-gcc} -print-file-name=libasan.so) ;;
+	*thread*) preload_out=$(${CC:-gcc} -print-file-name=libtsan.so) ;;
 	esac
 	for preload_lib in "$@"; do
 		preload_out=${preload_out:+$preload_out:}$preload_lib

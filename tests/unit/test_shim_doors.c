@@ -137,6 +137,8 @@ END_TEST
 START_TEST(look_ups_of_other_names_go_on)
 {
 	struct door_answer answer = door_pick_dlsym(RTLD_DEFAULT, "getpid", (const void *)set_real);
+	struct object object;
+	void *symbol = NULL;
 
 	ck_assert_ptr_eq(answer.jump, object_libc_symbol("dlsym"));
 	answer = door_pick_dlsym(RTLD_NEXT, "dlsym", (const void *)set_real);
@@ -146,7 +148,9 @@ START_TEST(look_ups_of_other_names_go_on)
 	/* A hook's name in the caller's own scope: the loader finds the hook there by itself. */
 	answer = door_pick_dlsym(RTLD_DEFAULT, "cuInit", (const void *)set_real);
 	ck_assert_ptr_eq(answer.jump, object_libc_symbol("dlsym"));
-	ck_assert_ptr_eq(door_pick_dlopen(), object_libc_symbol("dlopen"));
+	/* A sanitizer's runtime has a dlopen of its own, in front of libc's. */
+	ck_assert(object_find_definer((const void *)set_real, "dlopen", &object, &symbol));
+	ck_assert_ptr_eq(door_pick_dlopen(), symbol);
 }
 END_TEST
 
