@@ -288,8 +288,10 @@ static int on_usage(struct engine *engine, const struct event *event)
 	pressure_held(&gate->share->pressure, gate->stretch_held_ns);
 	if (usage.held_ns > gate->usage.held_ns)
 		gate->was_held = true;
-	if (usage.launched_ns > gate->usage.launched_ns)
+	if (usage.launched_ns > gate->usage.launched_ns) {
 		gate->moved_ns = event->now_ns;
+		gate->flight_ns = usage.launched_ns - usage.completed_ns;
+	}
 	gate->usage = usage;
 	gate->read_ns = event->now_ns;
 	return 0;

@@ -31,9 +31,8 @@ static bool turn_others_wait(struct device *device, const struct turn_terms *ter
 static bool turn_is_overdue(const struct gate *gate, uint64_t now_ns)
 {
 	uint64_t since_ns = gate->moved_ns > gate->closed_ns ? gate->moved_ns : gate->closed_ns;
-	uint64_t wait_ns = gate_in_flight_ns(gate);
+	uint64_t wait_ns = gate->flight_ns < DRAIN_MAX_NS / 2 ? 2 * gate->flight_ns : DRAIN_MAX_NS;
 
-	wait_ns = wait_ns < DRAIN_MAX_NS / 2 ? 2 * wait_ns : DRAIN_MAX_NS;
 	return now_ns - since_ns >= wait_ns + SETTLE_NS;
 }
 
@@ -122,6 +121,7 @@ static void turn_close(struct device *device, uint64_t now_ns)
 	device->turn.state = TURN_DRAINING;
 	device->turn.closed_ns = now_ns;
 	device->turn.gate->closed_ns = now_ns;
+	device->turn.gate->flight_ns = gate_in_flight_ns(device->turn.gate);
 }
 
 static bool turn_is_over(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
@@ -129,7 +129,7 @@ static bool turn_is_over(struct device *device, const struct turn_terms *terms, 
 	const struct turn *turn = &device->turn;
 	struct gate *gate = turn->gate;
 
-	if (!terms->member(gate) || gate_is_paused(gate))
+	if (gate_is_paused(gate))
 		return true;
 	if (!turn_others_wait(device, terms, now_ns))
 		return false;
@@ -201,6 +201,9 @@ void turns_decide(struct engine *engine, struct device *device, const struct tur
 	struct turn *turn = &device->turn;
 
 	entitle_round(engine, device, terms->member, now_ns);
+	/* It bypasses by now, or is of another class: nobody can wait for it to drain. */
+	if (turn->gate && !terms->member(turn->gate))
+		turns_forget(device, turn->gate);
 	if (turn->state == TURN_OPEN && turn_is_over(device, terms, now_ns))
 		turn_close(device, now_ns);
 	if (turn->state == TURN_DRAINING && turn_is_drained(turn->gate, now_ns))
