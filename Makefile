@@ -86,6 +86,7 @@ DEMO_C := $(wildcard tools/demo/*.c)
 UNIT_C := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 NULLDRIVER_C := $(wildcard tests/bench/nulldriver/*.c)
 BENCH_C := $(wildcard tests/bench/*.c)
+SHIM_SUPPORT_C := tests/support/fake_arbiter.c tests/support/script_driver.c
 E2E_C := $(wildcard tests/e2e/*.c)
 E2E_CU := $(wildcard tests/e2e/*.cu)
 PTX_TEST_CU := $(wildcard tests/unit/ptx/*.cu)
@@ -182,6 +183,7 @@ $(eval $(call archive,device,$(DEVICE_O)))
 $(eval $(call archive,ptx,$(PTX_O)))
 $(eval $(call archive,driver,$(DRIVER_O)))
 $(eval $(call archive,shim,$(SHIM_O)))
+$(eval $(call archive,shim_support,$(call objs,$(SHIM_SUPPORT_C))))
 
 A = $(B)/lib/lib$(1).a
 LIBS_core = $(call A,core)
@@ -189,8 +191,9 @@ LIBS_daemon = $(call A,daemon) $(call A,core) $(LIBCONFIG_LIBS) $(SYSTEMD_LIBS)
 LIBS_cli = $(call A,cli) $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
 LIBS_device = $(call A,device) $(LIBCONFIG_LIBS)
 LIBS_ptx = $(call A,ptx) -lm
-LIBS_driver = $(call A,driver) $(call A,ptx) $(call A,device) $(LIBCONFIG_LIBS) $(ZSTD_LIBS) $(LZ4_LIBS) -lm
-LIBS_shim = $(call A,shim) -ldl
+# Whole, since a weak refusal must not keep the file that implements the name out.
+LIBS_driver = -Wl,--whole-archive $(call A,driver) -Wl,--no-whole-archive $(call A,ptx) $(call A,device) $(LIBCONFIG_LIBS) $(ZSTD_LIBS) $(LZ4_LIBS) -lm
+LIBS_shim = $(call A,shim_support) $(call A,shim) -ldl
 LIBS_wire =
 LIBS_demo = $(filter-out %/main.o,$(call objs,$(DEMO_C))) $(JANSSON_LIBS) -lm
 test_kind = $(word 2,$(subst _, ,$(notdir $(1))))

@@ -71,7 +71,7 @@ static CUresult device_of(const CUmemLocation *location, CUmemAllocationType typ
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
 				CUmemAllocationType type)
 {
-	CUdevice device;
+	CUdevice device = CU_DEVICE_INVALID;
 	CUresult result = device_of(location, type, &device);
 
 	return result == CUDA_SUCCESS ? cuDeviceGetDefaultMemPool(pool_out, device) : result;
@@ -79,7 +79,7 @@ CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
 
 CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
 {
-	CUdevice device;
+	CUdevice device = CU_DEVICE_INVALID;
 	CUresult result = device_of(location, type, &device);
 
 	return result == CUDA_SUCCESS ? cuDeviceGetMemPool(pool, device) : result;
@@ -87,7 +87,7 @@ CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAlloc
 
 CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
 {
-	CUdevice device;
+	CUdevice device = CU_DEVICE_INVALID;
 	CUresult result = device_of(location, type, &device);
 
 	return result == CUDA_SUCCESS ? cuDeviceSetMemPool(device, pool) : result;

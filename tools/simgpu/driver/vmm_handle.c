@@ -117,7 +117,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 		     const CUmemAllocationProp *prop, unsigned long long flags)
 {
 	struct sim_device *device;
-	struct vmm_handle *fresh;
+	struct vmm_handle *fresh = NULL;
 	CUresult result = state_ready();
 
 	if (result == CUDA_SUCCESS)
