@@ -177,7 +177,11 @@ static CUresult read_devices(struct options *options)
 	if (result != CUDA_SUCCESS)
 		return result;
 	read_visible(options, (int)existing);
-	return options->devices > 0 ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE;
+	if (options->devices > 0)
+		return CUDA_SUCCESS;
+	fprintf(stderr, "simgpu: CUDA_VISIBLE_DEVICES=%s: shows none of the devices 0 to %u\n",
+		secure_getenv("CUDA_VISIBLE_DEVICES"), existing - 1);
+	return CUDA_ERROR_NO_DEVICE;
 }
 
 CUresult options_read(struct options *ret_options)
