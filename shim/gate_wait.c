@@ -57,6 +57,17 @@ static bool may_spin(struct gate *gate)
 						       memory_order_relaxed, memory_order_relaxed);
 }
 
+/* Towards a predicted opening that is not near yet. */
+static void sleep_towards(const _Atomic uint32_t *word, uint32_t expected, uint64_t until_ns,
+			  uint64_t now_ns)
+{
+	uint64_t deadline_ns = until_ns - SPIN_NS;
+
+	if (deadline_ns > now_ns + FAR_NS)
+		deadline_ns = now_ns + FAR_NS;
+	sleep_on(word, expected, deadline_ns, now_ns);
+}
+
 /* Sleeps on the word to shortly before until_ns, then spins; returns early when the word moves. */
 static void wait_until(struct gate *gate, const _Atomic uint32_t *word, uint32_t expected,
 		       uint64_t until_ns, uint64_t now_ns)
@@ -64,19 +75,13 @@ static void wait_until(struct gate *gate, const _Atomic uint32_t *word, uint32_t
 	uint64_t end_ns = until_ns + SPIN_NS;
 
 	if (until_ns > now_ns + SPIN_NS) {
-		uint64_t deadline_ns = until_ns - SPIN_NS;
-
-		if (deadline_ns > now_ns + FAR_NS)
-			deadline_ns = now_ns + FAR_NS;
-		sleep_on(word, expected, deadline_ns, now_ns);
-		return;
-	}
-	if (end_ns <= now_ns || !may_spin(gate)) {
+		sleep_towards(word, expected, until_ns, now_ns);
+	} else if (end_ns > now_ns && may_spin(gate)) {
+		spin_until(word, expected, end_ns);
+		atomic_store_explicit(&gate->spinning, 0, memory_order_relaxed);
+	} else {
 		sleep_on(word, expected, now_ns + NEAR_NS, now_ns);
-		return;
 	}
-	spin_until(word, expected, end_ns);
-	atomic_store_explicit(&gate->spinning, 0, memory_order_relaxed);
 }
 
 /* The guard's end is known exactly; a tenant that is active again is seen by the next look. */
@@ -86,7 +91,7 @@ static void wait_guard(struct gate *gate, uint64_t until_ns, uint64_t now_ns)
 	uint32_t epoch = atomic_load_explicit(&grant->epoch, memory_order_relaxed);
 
 	if (until_ns > now_ns + SPIN_NS) {
-		sleep_on(&grant->epoch, epoch, until_ns - SPIN_NS, now_ns);
+		sleep_towards(&grant->epoch, epoch, until_ns, now_ns);
 	} else if (may_spin(gate)) {
 		spin_until(&grant->epoch, epoch, until_ns);
 		atomic_store_explicit(&gate->spinning, 0, memory_order_relaxed);

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "script_driver.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "gate.h"
+#include "launch.h"
+#include "link.h"
+#include "shim.h"
+
+#define OPS 8192
+#define EVENTS 256
+
+struct op {
+	enum script_op kind;
+	_Atomic uint32_t *word;
+	uint32_t value;
+	uint32_t event;
+};
+
+struct queue {
+	struct op op[OPS];
+	char log[OPS + 1];
+	uint32_t head, tail;
+	bool capturing;
+};
+
+struct script script;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct queue queues[SCRIPT_STREAMS + 2];
+static struct {
+	bool used, recorded, done;
+} events[EVENTS];
+
+/* The legacy stream and the per-thread one come last. */
+static struct queue *queue_of(CUstream stream)
+{
+	uintptr_t handle = (uintptr_t)stream;
+
+	if (handle <= 1)
+		return &queues[SCRIPT_STREAMS];
+	if (handle == 2)
+		return &queues[SCRIPT_STREAMS + 1];
+	assert(handle >= 0x1000 && (handle - 0x1000) / 0x100 < SCRIPT_STREAMS);
+	return &queues[(handle - 0x1000) / 0x100];
+}
+
+static void op_complete(const struct op *op)
+{
+	if (op->kind == SCRIPT_WRITE)
+		atomic_store_explicit(op->word, op->value, memory_order_release);
+	else if (op->kind == SCRIPT_EVENT)
+		events[op->event].done = true;
+}
+
+static void queue_complete(struct queue *queue, uint32_t count)
+{
+	while (count-- && queue->tail != queue->head)
+		op_complete(&queue->op[queue->tail++ % OPS]);
+}
+
+static void queue_push(CUstream stream, struct op op)
+{
+	struct queue *queue = queue_of(stream);
+
+	pthread_mutex_lock(&lock);
+	assert(queue->head - queue->tail < OPS);
+	if (queue->head < OPS)
+		queue->log[queue->head] = "KWEC"[op.kind];
+	queue->op[queue->head++ % OPS] = op;
+	if (script.is_immediate)
+		queue_complete(queue, UINT32_MAX);
+	pthread_mutex_unlock(&lock);
+}
+
+void script_complete(CUstream stream, uint32_t count)
+{
+	pthread_mutex_lock(&lock);
+	queue_complete(queue_of(stream), count);
+	pthread_mutex_unlock(&lock);
+}
+
+const char *script_log(CUstream stream)
+{
+	return queue_of(stream)->log;
+}
+
+uint32_t script_count(enum script_op op)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < SCRIPT_STREAMS + 2; i++) {
+		for (const char *c = queues[i].log; *c; c++)
+			count += *c == "KWEC"[op];
+	}
+	return count;
+}
+
+void script_set_capturing(CUstream stream, bool capturing)
+{
+	queue_of(stream)->capturing = capturing;
+}
+
+/* ---- the entries ----------------------------------------------------------------------------------- */
+
+static CUresult launch_kernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
+			      unsigned int bx, unsigned int by, unsigned int bz,
+			      unsigned int shared, CUstream stream, void **params, void **extra)
+{
+	if (script.launch_result == CUDA_SUCCESS)
+		queue_push(stream, (struct op){.kind = SCRIPT_KERNEL});
+	return script.launch_result;
+}
+
+static CUresult graph_launch(CUgraphExec exec, CUstream stream)
+{
+	queue_push(stream, (struct op){.kind = SCRIPT_KERNEL});
+	return CUDA_SUCCESS;
+}
+
+static CUresult copy_in_async(CUdeviceptr to, const void *from, size_t bytes, CUstream stream)
+{
+	queue_push(stream, (struct op){.kind = SCRIPT_COPY});
+	script.copied_bytes += bytes;
+	return script.launch_result;
+}
+
+static CUresult copy_out(void *to, CUdeviceptr from, size_t bytes)
+{
+	script.copied_bytes += bytes;
+	script_complete(NULL, UINT32_MAX);
+	return script.launch_result;
+}
+
+static CUresult write_value(CUstream stream, CUdeviceptr address, cuuint32_t value,
+			    unsigned int flags)
+{
+	if (!script.has_memory_ops)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	queue_push(stream, (struct op){.kind = SCRIPT_WRITE,
+				       .word = (_Atomic uint32_t *)(uintptr_t)address,
+				       .value = value});
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_create(CUevent *event, unsigned int flags)
+{
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 1; i < EVENTS; i++) {
+		if (events[i].used)
+			continue;
+		events[i].used = true;
+		*event = (CUevent)(uintptr_t)i;
+		pthread_mutex_unlock(&lock);
+		return CUDA_SUCCESS;
+	}
+	pthread_mutex_unlock(&lock);
+	return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult event_destroy(CUevent event)
+{
+	events[(uintptr_t)event].used = false;
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_record(CUevent event, CUstream stream)
+{
+	pthread_mutex_lock(&lock);
+	events[(uintptr_t)event].recorded = true;
+	events[(uintptr_t)event].done = false;
+	pthread_mutex_unlock(&lock);
+	queue_push(stream, (struct op){.kind = SCRIPT_EVENT, .event = (uint32_t)(uintptr_t)event});
+	return CUDA_SUCCESS;
+}
+
+static CUresult event_query(CUevent event)
+{
+	CUresult result;
+
+	pthread_mutex_lock(&lock);
+	result = events[(uintptr_t)event].done || !events[(uintptr_t)event].recorded
+			 ? CUDA_SUCCESS
+			 : CUDA_ERROR_NOT_READY;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+static CUresult event_elapsed(float *ms, CUevent begin, CUevent end)
+{
+	*ms = script.elapsed_ms;
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_query(CUstream stream)
+{
+	struct queue *queue = queue_of(stream);
+	CUresult result;
+
+	pthread_mutex_lock(&lock);
+	result = queue->head == queue->tail ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+static CUresult stream_synchronize(CUstream stream)
+{
+	script_complete(stream, UINT32_MAX);
+	return CUDA_SUCCESS;
+}
+
+static CUresult context_synchronize(void)
+{
+	for (uint32_t i = 0; i < SCRIPT_STREAMS; i++)
+		script_complete(SCRIPT_STREAM(i), UINT32_MAX);
+	script_complete(NULL, UINT32_MAX);
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_create(CUstream *stream, unsigned int flags)
+{
+	*stream = SCRIPT_STREAM(0);
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_ok(CUstream stream)
+{
+	return CUDA_SUCCESS;
+}
+
+static CUresult stream_flags(CUstream stream, unsigned int *flags)
+{
+	*flags = CU_STREAM_NON_BLOCKING;
+	return CUDA_SUCCESS;
+}
+
+static CUresult is_capturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+	*status = queue_of(stream)->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE
+					      : CU_STREAM_CAPTURE_STATUS_NONE;
+	return CUDA_SUCCESS;
+}
+
+static CUresult begin_capture(CUstream stream, CUstreamCaptureMode mode)
+{
+	/* The shim must know before the driver does. */
+	assert(shim_flags() & SHIM_CAPTURES);
+	script_set_capturing(stream, true);
+	return CUDA_SUCCESS;
+}
+
+static CUresult end_capture(CUstream stream, CUgraph *graph)
+{
+	script_set_capturing(stream, false);
+	*graph = NULL;
+	return CUDA_SUCCESS;
+}
+
+static CUresult exchange_mode(CUstreamCaptureMode *mode)
+{
+	static _Thread_local CUstreamCaptureMode present = CU_STREAM_CAPTURE_MODE_GLOBAL;
+	CUstreamCaptureMode old = present;
+
+	present = *mode;
+	*mode = old;
+	return CUDA_SUCCESS;
+}
+
+static CUresult host_register(void *address, size_t bytes, unsigned int flags)
+{
+	script.registrations++;
+	return CUDA_SUCCESS;
+}
+
+static CUresult host_unregister(void *address)
+{
+	script.registrations--;
+	return CUDA_SUCCESS;
+}
+
+static CUresult host_pointer(CUdeviceptr *device, void *address, unsigned int flags)
+{
+	*device = (CUdeviceptr)(uintptr_t)address;
+	return CUDA_SUCCESS;
+}
+
+static CUresult context_current(CUcontext *context)
+{
+	*context = SCRIPT_CONTEXT;
+	return CUDA_SUCCESS;
+}
+
+static CUresult context_device(CUdevice *device)
+{
+	*device = 0;
+	return CUDA_SUCCESS;
+}
+
+static CUresult device_attribute(int *value, CUdevice_attribute name, CUdevice device)
+{
+	*value = 1;
+	return CUDA_SUCCESS;
+}
+
+static CUresult device_count(int *count)
+{
+	*count = 1;
+	return CUDA_SUCCESS;
+}
+
+static CUresult function_name(const char **name, CUfunction f)
+{
+	*name = "scripted";
+	return CUDA_SUCCESS;
+}
+
+static void fill_events_and_streams(void)
+{
+	real.cuEventCreate = event_create;
+	real.cuEventDestroy_v2 = event_destroy;
+	real.cuEventElapsedTime = event_elapsed;
+	real.cuEventQuery = event_query;
+	real.cuEventRecord = event_record;
+	real.cuEventSynchronize = event_query;
+	real.cuStreamBeginCapture_v2 = begin_capture;
+	real.cuStreamCreate = stream_create;
+	real.cuStreamDestroy_v2 = stream_ok;
+	real.cuStreamEndCapture = end_capture;
+	real.cuStreamGetFlags = stream_flags;
+	real.cuStreamIsCapturing = is_capturing;
+	real.cuStreamQuery = stream_query;
+	real.cuStreamSynchronize = stream_synchronize;
+	real.cuStreamWriteValue32_v2 = write_value;
+}
+
+void script_start(void)
+{
+	memset(queues, 0, sizeof(queues));
+	memset(events, 0, sizeof(events));
+	script = (struct script){.has_memory_ops = true, .elapsed_ms = 0.01f};
+	fill_events_and_streams();
+	real.cuCtxGetCurrent = context_current;
+	real.cuCtxGetDevice = context_device;
+	real.cuCtxSynchronize = context_synchronize;
+	real.cuDeviceGetAttribute = device_attribute;
+	real.cuDeviceGetCount = device_count;
+	real.cuFuncGetName = function_name;
+	real.cuGraphLaunch = graph_launch;
+	real.cuLaunchKernel = launch_kernel;
+	real.cuMemHostGetDevicePointer_v2 = host_pointer;
+	real.cuMemHostRegister_v2 = host_register;
+	real.cuMemHostUnregister = host_unregister;
+	real.cuMemcpyDtoH_v2 = copy_out;
+	real.cuMemcpyHtoDAsync_v2 = copy_in_async;
+	real.cuThreadExchangeStreamCaptureMode = exchange_mode;
+}
+
+void script_attach(const char *socket, const char *tenant)
+{
+	assert(!setenv("SLUICE_SOCKET", socket, 1) && !setenv("SLUICE_TENANT", tenant, 1));
+	shim.device_count = 1;
+	assert(!link_attach());
+	shim_set_flags(0, SHIM_UNREADY | SHIM_PASSTHROUGH);
+	assert(shim_device(0));
+}
+
+void script_detach(void)
+{
+	shim_thread.busy = 0;
+	gate_forked();
+	link_forked();
+	for (uint32_t i = 0; i < SHIM_MAX_ORDINALS; i++)
+		shim.device[i] = (struct shim_device){0};
+	atomic_store(&shim.flags, SHIM_UNREADY);
+	atomic_store(&shim.captures_open, 0);
+	memset(&launch_predict, 0, sizeof(launch_predict));
+}

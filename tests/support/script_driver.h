@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_SCRIPT_DRIVER_H
+#define TESTS_SCRIPT_DRIVER_H
+
+/*
+ * A driver that the test scripts: it fills the shim's table of real entries with functions that
+ * queue what they are given and complete it when the test says so. One device, one context, made
+ * current everywhere. Stream handles are SCRIPT_STREAM(0..). Any thread.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "real.h"
+
+#define SCRIPT_STREAMS 8
+#define SCRIPT_STREAM(n) ((CUstream)(uintptr_t)(0x1000 + 0x100 * (n)))
+#define SCRIPT_CONTEXT ((CUcontext)(uintptr_t)0x10)
+
+enum script_op {
+	SCRIPT_KERNEL,
+	SCRIPT_WRITE, /* a marker word */
+	SCRIPT_EVENT,
+	SCRIPT_COPY,
+};
+
+struct script {
+	bool is_immediate;	/* whatever is queued completes at once */
+	bool has_memory_ops;	/* cuStreamWriteValue32 works; else it is refused */
+	float elapsed_ms;	/* between any two events */
+	CUresult launch_result; /* of launches and copies */
+	uint64_t registrations;
+	uint64_t copied_bytes;
+};
+
+extern struct script script;
+
+/* Forgets everything and fills the table. */
+void script_start(void);
+
+/* Completes the first `count` operations of a stream (UINT32_MAX: all). */
+void script_complete(CUstream stream, uint32_t count);
+
+/* What the stream was given, ever: one letter each (K W E C), NUL-terminated. */
+const char *script_log(CUstream stream);
+
+/* How many of one kind, over all streams. */
+uint32_t script_count(enum script_op op);
+
+void script_set_capturing(CUstream stream, bool capturing);
+
+/* Attaches the shim to the arbiter at the socket, as cuInit would, and registers device 0. */
+void script_attach(const char *socket, const char *tenant);
+
+/* Sets the shim back to what it is at process start. */
+void script_detach(void);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gate's decision, in virtual time. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "gate.h"
+
+#define US 1000ull
+#define MS 1000000ull
+#define NOW (1000 * MS)
+
+static struct gate_view view;
+static uint64_t until_ns;
+
+static void setup(void)
+{
+	view = (struct gate_view){.flags = SLUICE_GRANT_MANAGED,
+				  .credit_ns = UINT64_MAX,
+				  .window_ns = 300 * US,
+				  .guard_ns = 60 * US,
+				  .progress_ns = 20 * MS};
+}
+
+static enum gate_reason decide(uint64_t cost_ns)
+{
+	return gate_decide(&view, cost_ns, 0, NOW, &until_ns);
+}
+
+START_TEST(an_open_gate_admits)
+{
+	ck_assert_int_eq(decide(10 * US), GATE_OPEN);
+}
+END_TEST
+
+START_TEST(an_odd_word_is_closed)
+{
+	view.gate_word = 7;
+	ck_assert_int_eq(decide(10 * US), GATE_CLOSED);
+	view.gate_word = 8;
+	ck_assert_int_eq(decide(10 * US), GATE_OPEN);
+}
+END_TEST
+
+START_TEST(a_pause_closes_an_open_gate)
+{
+	view.flags |= SLUICE_GRANT_PAUSED;
+	ck_assert_int_eq(decide(1), GATE_CLOSED);
+}
+END_TEST
+
+START_TEST(activity_holds_until_its_predicted_end)
+{
+	view.active = true;
+	view.drain_ns = NOW + 5 * MS;
+	ck_assert_int_eq(decide(1), GATE_ACTIVE);
+	ck_assert_uint_eq(until_ns, NOW + 5 * MS);
+}
+END_TEST
+
+START_TEST(the_guard_holds_to_the_nanosecond)
+{
+	view.idle_since_ns = NOW - 60 * US + 1;
+	ck_assert_int_eq(decide(1), GATE_GUARD);
+	ck_assert_uint_eq(until_ns, NOW + 1);
+	view.idle_since_ns = NOW - 60 * US;
+	ck_assert_int_eq(decide(1), GATE_OPEN);
+}
+END_TEST
+
+START_TEST(a_tenant_that_never_was_active_has_no_guard)
+{
+	view.guard_ns = UINT64_MAX;
+	ck_assert_int_eq(decide(1), GATE_OPEN);
+}
+END_TEST
+
+START_TEST(credit_is_spent_to_its_end)
+{
+	view.credit_ns = 1000 * US;
+	view.launched_ns = 1000 * US - 1;
+	ck_assert_int_eq(decide(50 * US), GATE_OPEN);
+	view.launched_ns = 1000 * US;
+	ck_assert_int_eq(decide(1), GATE_CREDIT);
+	view.launched_ns = 900 * US;
+	view.drawn_ns = 100 * US;
+	ck_assert_int_eq(decide(1), GATE_CREDIT);
+}
+END_TEST
+
+START_TEST(the_window_is_exact)
+{
+	view.in_flight_ns = 200 * US;
+	ck_assert_int_eq(decide(100 * US), GATE_OPEN);
+	ck_assert_int_eq(decide(100 * US + 1), GATE_WINDOW);
+	view.drawn_ns = 50 * US;
+	ck_assert_int_eq(decide(50 * US), GATE_OPEN);
+	ck_assert_int_eq(decide(50 * US + 1), GATE_WINDOW);
+}
+END_TEST
+
+START_TEST(one_launch_always_enters_an_empty_pipe)
+{
+	ck_assert_int_eq(decide(900 * MS), GATE_OPEN);
+	view.in_flight_ns = 1;
+	ck_assert_int_eq(decide(900 * MS), GATE_WINDOW);
+}
+END_TEST
+
+/* 250 us in flight end at done; 100 us more fit when 50 of them have ended. */
+START_TEST(the_window_s_opening_is_predicted)
+{
+	view.in_flight_ns = 250 * US;
+	view.done_ns = NOW + 250 * US;
+	ck_assert_int_eq(decide(100 * US), GATE_WINDOW);
+	ck_assert_uint_eq(until_ns, NOW + 50 * US);
+	/* More than the window: only when all has ended. */
+	ck_assert_int_eq(decide(400 * US), GATE_WINDOW);
+	ck_assert_uint_eq(until_ns, NOW + 250 * US);
+}
+END_TEST
+
+START_TEST(without_a_window_nothing_is_counted)
+{
+	view.window_ns = UINT64_MAX;
+	view.in_flight_ns = UINT64_MAX / 2;
+	view.drawn_ns = UINT64_MAX - 5;
+	ck_assert_int_eq(decide(2000 * MS), GATE_OPEN);
+}
+END_TEST
+
+static enum gate_reason held(uint64_t held_since_ns, uint64_t moved_ns, uint64_t in_flight_ns)
+{
+	view.gate_word = 1;
+	view.moved_ns = moved_ns;
+	view.in_flight_ns = in_flight_ns;
+	return gate_decide(&view, 1, held_since_ns, NOW, &until_ns);
+}
+
+START_TEST(forward_progress_admits_one_when_nothing_moves)
+{
+	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 20 * MS, 1), GATE_FORCED);
+	ck_assert_int_eq(held(NOW - 20 * MS + 1, NOW - 20 * MS, 1), GATE_CLOSED);
+	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 20 * MS + 1, 1), GATE_CLOSED);
+	/* An empty pipe waits for nobody. */
+	ck_assert_int_eq(held(NOW - 500 * MS, NOW - 500 * MS, 0), GATE_CLOSED);
+	view.progress_ns = 0;
+	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 20 * MS, 1), GATE_FORCED);
+	view.flags |= SLUICE_GRANT_PAUSED;
+	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 20 * MS, 1), GATE_CLOSED);
+}
+END_TEST
+
+START_TEST(an_allowance_is_what_is_left_of_the_window)
+{
+	view.in_flight_ns = 100 * US;
+	ck_assert_uint_eq(gate_allowance(&view, 50 * US, 1), 150 * US);
+	view.drawn_ns = 60 * US;
+	ck_assert_uint_eq(gate_allowance(&view, 50 * US, 1), 90 * US);
+	/* Several threads draw in chunks. */
+	ck_assert_uint_eq(gate_allowance(&view, 50 * US, 4), 300 * US / 16);
+	ck_assert_uint_eq(gate_allowance(&view, 500 * US, 1), 0);
+	view.credit_ns = 70 * US;
+	view.drawn_ns = 0;
+	ck_assert_uint_eq(gate_allowance(&view, 50 * US, 1), 20 * US);
+	view.credit_ns = view.window_ns = UINT64_MAX;
+	ck_assert_uint_eq(gate_allowance(&view, 50 * US, 4), UINT64_MAX);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shim_gate");
+	TCase *tcase = tcase_create("gate");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(tcase, setup, NULL);
+	tcase_add_test(tcase, an_open_gate_admits);
+	tcase_add_test(tcase, an_odd_word_is_closed);
+	tcase_add_test(tcase, a_pause_closes_an_open_gate);
+	tcase_add_test(tcase, activity_holds_until_its_predicted_end);
+	tcase_add_test(tcase, the_guard_holds_to_the_nanosecond);
+	tcase_add_test(tcase, a_tenant_that_never_was_active_has_no_guard);
+	tcase_add_test(tcase, credit_is_spent_to_its_end);
+	tcase_add_test(tcase, the_window_is_exact);
+	tcase_add_test(tcase, one_launch_always_enters_an_empty_pipe);
+	tcase_add_test(tcase, the_window_s_opening_is_predicted);
+	tcase_add_test(tcase, without_a_window_nothing_is_counted);
+	tcase_add_test(tcase, forward_progress_admits_one_when_nothing_moves);
+	tcase_add_test(tcase, an_allowance_is_what_is_left_of_the_window);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

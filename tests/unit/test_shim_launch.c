@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Launches of a best-effort process: counted, held, let go. */
+#include <errno.h>
+#include <string.h>
+
+#include "shim_rig.h"
+#include "capture.h"
+
+#define KERNEL 0x7000
+
+START_TEST(a_launch_is_counted_at_its_cost)
+{
+	rig_teach(KERNEL, 30 * US);
+	uint64_t launched_ns = rig_launched(), launches = rig_launches();
+
+	for (int i = 0; i < 10; i++)
+		ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	ck_assert_uint_eq(rig_launched() - launched_ns, 300 * US);
+	ck_assert_uint_eq(rig_launches() - launches, 10);
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.completed_ns), rig_launched());
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.drained), 1);
+}
+END_TEST
+
+START_TEST(the_driver_s_answer_is_the_application_s)
+{
+	script.launch_result = CUDA_ERROR_INVALID_VALUE;
+	ck_assert_int_eq(rig_launch(KERNEL), CUDA_ERROR_INVALID_VALUE);
+	script.launch_result = CUDA_SUCCESS;
+	errno = 4711;
+	ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	ck_assert_int_eq(errno, 4711);
+}
+END_TEST
+
+START_TEST(an_unknown_kernel_is_counted_and_measured)
+{
+	script.elapsed_ms = 0.25f;
+	atomic_fetch_or(&rig.grant->flags, SLUICE_GRANT_EXCLUSIVE);
+	fake_grant_changed(rig.session, 0);
+	for (int i = 0; i < 7; i++)
+		rig_launch(KERNEL);
+	ck_assert_uint_ge(atomic_load(&rig.page->counters.unpredicted), 2);
+	/* Not the first; the fifth sample has been read by the seventh launch. */
+	ck_assert_str_eq(script_log(SCRIPT_STREAM(0)) + 0, script_log(SCRIPT_STREAM(0)));
+	ck_assert_int_eq(strncmp(script_log(SCRIPT_STREAM(0)), "KEKE", 4), 0);
+	ck_assert_uint_eq(predict_cost_ns(predict_find(
+				  &launch_predict,
+				  predict_kernel_tag((void *)KERNEL, 1, 1, 1, 32, 1, 1, 0), 1)),
+			  250 * US);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.longest_unit_ns), 250 * US);
+	ck_assert_str_eq(rig.page->counters.longest_unit, "scripted");
+}
+END_TEST
+
+START_TEST(a_closed_gate_holds_until_it_opens)
+{
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	fake_gate_set(rig.session, 0, false);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	rig_await(rig.session->wants >= 1);
+	ck_assert_uint_ne(atomic_load(&rig.page->counters.held_since_ns), 0);
+	ck_assert(!launcher.done);
+	fake_gate_set(rig.session, 0, true);
+	rig_launcher_join(&launcher);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.sleeping), 0);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.held_since_ns), 0);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.held), 1);
+	ck_assert_uint_gt(atomic_load(&rig.page->counters.held_ns), 0);
+}
+END_TEST
+
+START_TEST(a_pause_holds_and_never_forces)
+{
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	script.is_immediate = false;
+	rig_launch(KERNEL);
+	atomic_store(&rig.grant->progress_ns, 1);
+	atomic_fetch_or(&rig.grant->flags, SLUICE_GRANT_PAUSED);
+	fake_grant_changed(rig.session, 0);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	usleep(5000);
+	ck_assert(!launcher.done);
+	atomic_fetch_and(&rig.grant->flags, ~SLUICE_GRANT_PAUSED);
+	fake_grant_changed(rig.session, 0);
+	rig_launcher_join(&launcher);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.forced), 0);
+}
+END_TEST
+
+START_TEST(credit_is_a_limit_on_what_is_launched)
+{
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	atomic_store(&rig.grant->credit_ns, rig_launched() + 20 * US);
+	fake_grant_changed(rig.session, 0);
+	rig_launch(KERNEL);
+	rig_launch(KERNEL);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	ck_assert(!launcher.done);
+	atomic_store(&rig.grant->credit_ns, UINT64_MAX);
+	fake_grant_changed(rig.session, 0);
+	rig_launcher_join(&launcher);
+}
+END_TEST
+
+START_TEST(the_window_bounds_what_is_in_flight)
+{
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 40 * US);
+	atomic_store(&rig.grant->window_ns, 100 * US);
+	atomic_store(&rig.grant->progress_ns, UINT64_MAX);
+	fake_grant_changed(rig.session, 0);
+	script.is_immediate = false;
+	rig_launch(KERNEL);
+	rig_launch(KERNEL);
+	rig_launcher_start(&launcher, KERNEL);
+	/* The held thread leaves a marker behind what is in flight, and waits for it. */
+	rig_await(script_count(SCRIPT_WRITE) >= 1);
+	usleep(5000);
+	ck_assert(!launcher.done);
+	script_complete(SCRIPT_STREAM(0), UINT32_MAX);
+	rig_launcher_join(&launcher);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.held), 0);
+}
+END_TEST
+
+START_TEST(a_launch_larger_than_the_window_enters_an_empty_pipe)
+{
+	rig_teach(KERNEL, 900 * US);
+	atomic_store(&rig.grant->window_ns, 100 * US);
+	fake_grant_changed(rig.session, 0);
+	script.is_immediate = false;
+	ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.forced), 0);
+}
+END_TEST
+
+START_TEST(forward_progress_is_forced_and_counted)
+{
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	script.is_immediate = false;
+	rig_launch(KERNEL);
+	atomic_store(&rig.grant->progress_ns, 10 * MS);
+	fake_gate_set(rig.session, 0, false);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_launcher_join(&launcher);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.forced), 1);
+}
+END_TEST
+
+/* ---- activity ---------------------------------------------------------------------------------- */
+
+static struct sluice_activity *show_activity(void)
+{
+	struct sluice_activity *page = fake_activity_new(rig.session, 3, 77);
+
+	/* Mail is taken at a launch. */
+	rig_launch(KERNEL);
+	fake_arbiter_await_seen(rig.session, 1);
+	return page;
+}
+
+static void set_active(struct sluice_activity *page, uint32_t active)
+{
+	struct sluice_activity_device *device = &page->device[0];
+	uint64_t word = atomic_load(&device->word);
+
+	if (!active)
+		atomic_store(&device->idle_since_ns, sluice_now_ns());
+	atomic_store(&device->word, (uint64_t)(sluice_activity_epoch(word) + 1) << 32 | active);
+	if (!active) {
+		atomic_fetch_add(&device->wake, 1);
+		futex_wake(&device->wake, 1);
+	}
+}
+
+START_TEST(an_active_latency_tenant_holds_the_very_next_launch)
+{
+	struct sluice_activity *page;
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	page = show_activity();
+	rig_launch(KERNEL);
+	set_active(page, 1);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	ck_assert(!launcher.done);
+	set_active(page, 0);
+	rig_launcher_join(&launcher);
+}
+END_TEST
+
+/* The word has moved on, active to idle: the fast path must not take it for what it was. */
+START_TEST(the_guard_holds_after_activity_that_nobody_saw)
+{
+	struct sluice_activity *page;
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	page = show_activity();
+	atomic_store(&rig.grant->guard_ns, 3600 * SLUICE_NS_PER_S);
+	fake_grant_changed(rig.session, 0);
+	rig_launch(KERNEL);
+	set_active(page, 1);
+	set_active(page, 0);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	ck_assert(!launcher.done);
+	atomic_store(&rig.grant->guard_ns, 0);
+	fake_grant_changed(rig.session, 0);
+	rig_launcher_join(&launcher);
+}
+END_TEST
+
+START_TEST(a_revoked_page_holds_nobody)
+{
+	struct sluice_activity *page;
+
+	rig_teach(KERNEL, 10 * US);
+	page = show_activity();
+	set_active(page, 1);
+	atomic_store(&rig.grant->activity[3].generation, 0);
+	fake_grant_changed(rig.session, 0);
+	ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	/* Nor does another page's generation in its slot. */
+	atomic_store(&rig.grant->activity[3].generation, 78);
+	fake_grant_changed(rig.session, 0);
+	ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.held), 0);
+}
+END_TEST
+
+START_TEST(two_pages_are_both_watched)
+{
+	struct sluice_activity *pages[2];
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	pages[0] = fake_activity_new(rig.session, 0, 5);
+	pages[1] = fake_activity_new(rig.session, 1, 6);
+	rig_launch(KERNEL);
+	fake_arbiter_await_seen(rig.session, 2);
+	rig_launch(KERNEL);
+	for (int i = 0; i < 2; i++) {
+		set_active(pages[i], 2);
+		rig_launcher_start(&launcher, KERNEL);
+		rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+		set_active(pages[i], 0);
+		rig_launcher_join(&launcher);
+	}
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.held), 2);
+}
+END_TEST
+
+/* ---- captures and copies ------------------------------------------------------------------------- */
+
+START_TEST(a_capturing_stream_is_not_touched)
+{
+	uint64_t launches;
+	CUgraph graph;
+
+	rig_teach(KERNEL, 200 * US);
+	rig_launch_on(KERNEL, SCRIPT_STREAM(1));
+	launches = rig_launches();
+	ck_assert_int_eq(cuStreamBeginCapture_v2(SCRIPT_STREAM(0), CU_STREAM_CAPTURE_MODE_GLOBAL),
+			 CUDA_SUCCESS);
+	fake_gate_set(rig.session, 0, false);
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	ck_assert_uint_eq(rig_launches(), launches);
+	fake_gate_set(rig.session, 0, true);
+	/* Another stream's launches count meanwhile, but nothing is placed into it. */
+	uint32_t marks = script_count(SCRIPT_WRITE);
+	for (int i = 0; i < 30; i++)
+		rig_launch_on(KERNEL, SCRIPT_STREAM(1));
+	ck_assert_uint_eq(rig_launches(), launches + 30);
+	ck_assert_uint_eq(script_count(SCRIPT_WRITE), marks);
+	ck_assert_int_eq(cuStreamEndCapture(SCRIPT_STREAM(0), &graph), CUDA_SUCCESS);
+	ck_assert_uint_eq(shim_flags() & SHIM_CAPTURES, 0);
+	rig_launch(KERNEL);
+	ck_assert_uint_eq(rig_launches(), launches + 31);
+}
+END_TEST
+
+START_TEST(a_destroyed_origin_ends_its_capture)
+{
+	ck_assert_int_eq(cuStreamBeginCapture_v2(SCRIPT_STREAM(2), CU_STREAM_CAPTURE_MODE_GLOBAL),
+			 CUDA_SUCCESS);
+	ck_assert_uint_ne(shim_flags() & SHIM_CAPTURES, 0);
+	cuStreamDestroy_v2(SCRIPT_STREAM(3));
+	ck_assert_uint_ne(shim_flags() & SHIM_CAPTURES, 0);
+	cuStreamDestroy_v2(SCRIPT_STREAM(2));
+	ck_assert_uint_eq(shim_flags() & SHIM_CAPTURES, 0);
+}
+END_TEST
+
+START_TEST(a_large_copy_goes_in_pieces_under_the_gate)
+{
+	static char host[1];
+	uint64_t launches;
+
+	rig_launch(KERNEL);
+	launches = rig_launches();
+	ck_assert_int_eq(cuMemcpyHtoDAsync_v2(4096, host, (9u << 20) + 5, SCRIPT_STREAM(0)),
+			 CUDA_SUCCESS);
+	ck_assert_uint_eq(script_count(SCRIPT_COPY), 3);
+	ck_assert_uint_eq(script.copied_bytes, (9u << 20) + 5);
+	ck_assert_uint_eq(rig_launches(), launches + 3);
+	/* An error ends it. */
+	script.launch_result = CUDA_ERROR_INVALID_VALUE;
+	ck_assert_int_eq(cuMemcpyHtoDAsync_v2(4096, host, 9u << 20, SCRIPT_STREAM(0)),
+			 CUDA_ERROR_INVALID_VALUE);
+	ck_assert_uint_eq(script_count(SCRIPT_COPY), 4);
+	/* No bytes are one call. */
+	script.launch_result = CUDA_SUCCESS;
+	cuMemcpyHtoDAsync_v2(4096, host, 0, SCRIPT_STREAM(0));
+	ck_assert_uint_eq(script_count(SCRIPT_COPY), 5);
+}
+END_TEST
+
+START_TEST(an_unattached_process_only_passes_through)
+{
+	uint64_t launches = rig_launches();
+
+	shim_set_flags(SHIM_PASSTHROUGH, 0);
+	ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	ck_assert_int_eq(cuStreamSynchronize(SCRIPT_STREAM(0)), CUDA_SUCCESS);
+	ck_assert_uint_eq(rig_launches(), launches);
+	ck_assert_str_eq(script_log(SCRIPT_STREAM(0)), "K");
+	shim_set_flags(0, SHIM_PASSTHROUGH);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shim_launch");
+	TCase *tcase = tcase_create("launch");
+
+	tcase_add_checked_fixture(tcase, rig_start, rig_finish);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, a_launch_is_counted_at_its_cost);
+	tcase_add_test(tcase, the_driver_s_answer_is_the_application_s);
+	tcase_add_test(tcase, an_unknown_kernel_is_counted_and_measured);
+	tcase_add_test(tcase, a_closed_gate_holds_until_it_opens);
+	tcase_add_test(tcase, a_pause_holds_and_never_forces);
+	tcase_add_test(tcase, credit_is_a_limit_on_what_is_launched);
+	tcase_add_test(tcase, the_window_bounds_what_is_in_flight);
+	tcase_add_test(tcase, a_launch_larger_than_the_window_enters_an_empty_pipe);
+	tcase_add_test(tcase, forward_progress_is_forced_and_counted);
+	tcase_add_test(tcase, an_active_latency_tenant_holds_the_very_next_launch);
+	tcase_add_test(tcase, the_guard_holds_after_activity_that_nobody_saw);
+	tcase_add_test(tcase, a_revoked_page_holds_nobody);
+	tcase_add_test(tcase, two_pages_are_both_watched);
+	tcase_add_test(tcase, a_capturing_stream_is_not_touched);
+	tcase_add_test(tcase, a_destroyed_origin_ends_its_capture);
+	tcase_add_test(tcase, a_large_copy_goes_in_pieces_under_the_gate);
+	tcase_add_test(tcase, an_unattached_process_only_passes_through);
+	suite_add_tcase(suite, tcase);
+	return rig_run(suite);
+}
