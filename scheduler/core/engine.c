@@ -321,8 +321,12 @@ static void engine_tick(struct engine *engine, uint64_t now_ns)
 		}
 	}
 	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
-		for (uint32_t i = 0; engine->device[d] && i < engine->device[d]->gates; i++)
-			engine->device[d]->gate[i]->stretch_held_ns = 0;
+		struct device *device = engine->device[d];
+
+		for (uint32_t i = 0; device && i < device->gates; i++)
+			device->gate[i]->stretch_held_ns = 0;
+		if (device)
+			quota_tick(engine, device);
 	}
 }
 

@@ -20,25 +20,13 @@ static uint64_t quota_out_units(const struct share *share)
 	return share->granted_units + share->reclaiming_units;
 }
 
-/* What the tenant's limit leaves; CORE_NO_LIMIT: it has none. */
-static uint64_t quota_pool_units(const struct device *device, const struct tenant *tenant)
-{
-	uint64_t limit = quota_limit_units(tenant);
-	uint64_t out = quota_out_units(&tenant->on[device->index]);
-
-	if (limit == CORE_NO_LIMIT)
-		return CORE_NO_LIMIT;
-	return out < limit ? limit - out : 0;
-}
-
 /*
- * What the device leaves to the tenant when every other tenant is to have its memory.min.
- * CORE_NO_LIMIT where nobody is promised anything: then the driver is the judge.
+ * What the device must hold when every other tenant has its memory.min, in units. False where
+ * nobody else is promised anything: then the driver is the judge.
  */
-static uint64_t quota_room_units(const struct engine *engine, const struct device *device,
-				 const struct tenant *tenant)
+static bool quota_promised_units(const struct engine *engine, const struct device *device,
+				 const struct tenant *tenant, uint64_t *ret_taken)
 {
-	uint64_t total = device->record.memory_bytes / SLUICE_ESCROW_UNIT;
 	uint64_t taken = quota_out_units(&tenant->on[device->index]);
 	bool promised = false;
 
@@ -53,18 +41,41 @@ static uint64_t quota_room_units(const struct engine *engine, const struct devic
 		promised |= min > 0;
 		taken += out > min ? out : min;
 	}
-	if (!promised)
-		return CORE_NO_LIMIT;
-	return taken < total ? total - taken : 0;
+	*ret_taken = taken;
+	return promised;
 }
 
+static uint64_t quota_above(uint64_t taken, uint64_t limit)
+{
+	return taken > limit ? taken - limit : 0;
+}
+
+/* How much is missing, of the tenant's limit and of the device, for `need` more. */
+static void quota_missing(const struct engine *engine, const struct device *device,
+			  const struct tenant *tenant, uint64_t need, uint64_t *ret_pool,
+			  uint64_t *ret_room)
+{
+	uint64_t out = quota_out_units(&tenant->on[device->index]), taken;
+
+	*ret_pool = quota_above(out + need, quota_limit_units(tenant));
+	*ret_room = 0;
+	if (quota_promised_units(engine, device, tenant, &taken))
+		*ret_room =
+			quota_above(taken + need, device->record.memory_bytes / SLUICE_ESCROW_UNIT);
+}
+
+/* What may be granted now; CORE_NO_LIMIT: nothing limits it. */
 static uint64_t quota_free_units(const struct engine *engine, const struct device *device,
 				 const struct tenant *tenant)
 {
-	uint64_t pool = quota_pool_units(device, tenant);
-	uint64_t room = quota_room_units(engine, device, tenant);
+	uint64_t limit = quota_limit_units(tenant), free = CORE_NO_LIMIT, room, taken;
 
-	return pool < room ? pool : room;
+	if (limit != CORE_NO_LIMIT)
+		free = quota_above(limit, quota_out_units(&tenant->on[device->index]));
+	if (!quota_promised_units(engine, device, tenant, &taken))
+		return free;
+	room = quota_above(device->record.memory_bytes / SLUICE_ESCROW_UNIT, taken);
+	return room < free ? room : free;
 }
 
 static void quota_grant(struct engine *engine, struct gate *gate, uint64_t units)
@@ -106,27 +117,6 @@ static void quota_refuse(struct engine *engine, struct gate *gate, int32_t statu
 	engine_emit(engine, &action);
 }
 
-/* How much the round still misses of the tenant's pool and of the device's room. */
-static void quota_missing(const struct engine *engine, const struct device *device,
-			  uint64_t *ret_pool, uint64_t *ret_room)
-{
-	const struct quota_round *round = &device->quota;
-	uint64_t pool = quota_pool_units(device, round->tenant);
-	uint64_t room = quota_room_units(engine, device, round->tenant);
-	uint64_t out = quota_out_units(&round->tenant->on[device->index]);
-	uint64_t limit = quota_limit_units(round->tenant);
-
-	*ret_pool = *ret_room = 0;
-	if (!round->asker) {
-		*ret_pool = limit != CORE_NO_LIMIT && out > limit ? out - limit : 0;
-		return;
-	}
-	if (pool < round->units)
-		*ret_pool = round->units - pool;
-	if (room < round->units)
-		*ret_room = round->units - room;
-}
-
 /* How much of what is missing the gate may have: a pool is filled by its own tenant's credit
  * alone, the device by anyone's above what that tenant is promised. */
 static uint64_t quota_may_take(const struct quota_round *round, const struct gate *gate,
@@ -153,7 +143,10 @@ static bool quota_ask_next(struct engine *engine, struct device *device)
 	struct quota_round *round = &device->quota;
 	uint64_t pool, room;
 
-	quota_missing(engine, device, &pool, &room);
+	quota_missing(engine, device, round->tenant, round->units, &pool, &room);
+	/* A lowered limit takes from its own tenant alone. */
+	if (!round->asker)
+		room = 0;
 	while (pool || room) {
 		struct action action = {.kind = ACTION_MEM_TAKE_BACK, .device = device->index};
 		struct gate *gate;
@@ -247,6 +240,20 @@ void quota_limit_changed(struct engine *engine, struct device *device, struct te
 {
 	if (!device->quota.busy && tenant->on[device->index].granted_units)
 		quota_start(engine, device, NULL, tenant, 0);
+}
+
+void quota_tick(struct engine *engine, struct device *device)
+{
+	/* One round at a time: each tick begins with the tenant after the last one's. */
+	for (uint32_t i = 0; i < engine->tenants && !device->quota.busy; i++) {
+		uint32_t t = (device->quota_tenant + 1) % engine->tenants;
+		struct tenant *tenant = engine->tenant[t];
+
+		device->quota_tenant = t;
+		if (tenant &&
+		    quota_out_units(&tenant->on[device->index]) > quota_limit_units(tenant))
+			quota_limit_changed(engine, device, tenant);
+	}
 }
 
 void quota_leave(struct gate *gate, bool reclaim)

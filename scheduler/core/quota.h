@@ -22,6 +22,8 @@ int quota_request(struct engine *engine, struct gate *gate, uint32_t units);
 int quota_taken(struct engine *engine, struct gate *gate, uint32_t units);
 /* Its limit may have been lowered: takes back unused credit above it. */
 void quota_limit_changed(struct engine *engine, struct device *device, struct tenant *tenant);
+/* What a tenant over its limit has freed since is not its to use again: slow tick. */
+void quota_tick(struct engine *engine, struct device *device);
 void quota_leave(struct gate *gate, bool reclaim);
 void quota_reclaimed(struct share *share, uint32_t units);
 

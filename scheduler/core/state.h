@@ -98,6 +98,7 @@ struct device {
 	uint64_t virtual_ns; /* of the tenant served; who comes back starts here */
 	uint64_t next_ns;    /* when the policy wants to look again */
 	struct quota_round quota;
+	uint32_t quota_tenant; /* last looked at by a slow tick */
 };
 
 struct engine {

@@ -50,8 +50,8 @@ struct world {
 	struct engine *engine;
 	uint64_t now_ns, timer_ns, tick_ns;
 	bool mps;
-	bool turns_checked; /* assert that best-effort processes never overlap */
-	bool latency_active;
+	bool turns_checked;	  /* assert that best-effort processes never overlap */
+	uint64_t latency_idle_ns; /* when the last latency process went idle; UINT64_MAX: active */
 	uint32_t procs;
 	struct world_proc proc[WORLD_PROCS];
 	uint64_t idle_ns; /* time in which nothing ran */
@@ -211,7 +211,9 @@ static inline bool world_may_launch(const struct world *world, const struct worl
 	if (proc->latency && (proc->grant.flags & SLUICE_GRANT_LATENCY) &&
 	    !(proc->grant.flags & SLUICE_GRANT_EXCESS))
 		return proc->grant.open && in_flight_ns < 4 * proc->cost_ns;
-	if (!proc->latency && world->latency_active)
+	if (!proc->latency && proc->grant.guard_ns &&
+	    (world->latency_idle_ns == UINT64_MAX ||
+	     world->now_ns < world->latency_idle_ns + proc->grant.guard_ns))
 		return false;
 	return proc->grant.open && proc->launched_ns < proc->grant.credit_ns &&
 	       in_flight_ns < 20 * WORLD_MS &&
@@ -286,8 +288,26 @@ static inline void world_run_gpu(struct world *world)
 	}
 }
 
+/* What best-effort gates see on the activity pages. */
+static inline void world_activity(struct world *world)
+{
+	bool active = false;
+
+	for (uint32_t i = 0; i < world->procs; i++) {
+		struct world_proc *proc = &world->proc[i];
+
+		active |= proc->latency && proc->counts &&
+			  (proc->launched_ns > proc->done_ns || world_wants(world, proc));
+	}
+	if (active)
+		world->latency_idle_ns = UINT64_MAX;
+	else if (world->latency_idle_ns == UINT64_MAX)
+		world->latency_idle_ns = world->now_ns;
+}
+
 static inline void world_step(struct world *world)
 {
+	world_activity(world);
 	for (uint32_t i = 0; i < world->procs; i++)
 		world_launch(world, i);
 	world_run_gpu(world);
