@@ -16,6 +16,7 @@
 #include "launch.h"
 #include "script_driver.h"
 #include "sluice/clock.h"
+#include "sluice/escrow.h"
 
 #define US 1000ull
 #define MS 1000000ull

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The session: what the arbiter's absence, death, return and hanging do to launches. */
+#include <errno.h>
+#include <sys/wait.h>
+
+#include "link.h"
+#include "link_session.h"
+#include "shim_rig.h"
+
+#define KERNEL 0x7000
+
+static void rig_again(uint32_t number)
+{
+	rig.session = fake_arbiter_session(&rig.fake, number, 1);
+	rig.page = &rig.session->channel->device[0];
+	rig.grant = &rig.page->grant;
+}
+
+/* Launches until the shim has (or has not) its arbiter. */
+static void launch_until_up(bool up)
+{
+	rig_await((rig_launch(KERNEL), link_is_up() == up));
+}
+
+START_TEST(hello_names_the_tenant_and_no_session)
+{
+	ck_assert_str_eq(rig.session->tenant, "be");
+	ck_assert_uint_eq(rig.session->said_session, 0);
+	ck_assert(link_is_up());
+	ck_assert_int_ge(session.fd, 128);
+}
+END_TEST
+
+START_TEST(a_dead_arbiter_opens_the_gates)
+{
+	rig_launch(KERNEL);
+	fake_gate_set(rig.session, 0, false);
+	fake_arbiter_stop(&rig.fake);
+	launch_until_up(false);
+	ck_assert_uint_ne(shim_flags() & SHIM_AWAY, 0);
+	ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	ck_assert_int_eq(link_mem_request(0, 1, sluice_now_ns() + SLUICE_NS_PER_S), -ENOTCONN);
+	fake_arbiter_start(&rig.fake);
+}
+END_TEST
+
+START_TEST(a_held_launch_goes_on_when_the_arbiter_dies)
+{
+	struct rig_launcher launcher;
+
+	rig_launch(KERNEL);
+	fake_gate_set(rig.session, 0, false);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	fake_arbiter_stop(&rig.fake);
+	rig_launcher_join(&launcher);
+	fake_arbiter_start(&rig.fake);
+}
+END_TEST
+
+START_TEST(a_session_is_taken_up_again)
+{
+	uint64_t launches;
+
+	rig_launch(KERNEL);
+	fake_arbiter_stop(&rig.fake);
+	launch_until_up(false);
+	fake_arbiter_start(&rig.fake);
+	launch_until_up(true);
+	rig_again(1);
+	ck_assert_uint_eq(rig.session->said_session, 1000);
+	ck_assert_uint_eq(shim_flags() & SHIM_AWAY, 0);
+	/* The new page counts from where it stands, and its gate governs. */
+	launches = rig_launches();
+	rig_launch(KERNEL);
+	ck_assert_uint_eq(rig_launches(), launches + 1);
+	struct rig_launcher launcher;
+	fake_gate_set(rig.session, 0, false);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	fake_gate_set(rig.session, 0, true);
+	rig_launcher_join(&launcher);
+}
+END_TEST
+
+START_TEST(memory_in_use_moves_to_the_new_page)
+{
+	struct shim_device *device = shim_device(0);
+	_Atomic uint64_t *word = atomic_load(&device->escrow);
+
+	ck_assert_int_eq(link_mem_request(0, 1000, sluice_now_ns() + SLUICE_NS_PER_S), 0);
+	ck_assert(sluice_escrow_reserve(word, 600));
+	fake_arbiter_stop(&rig.fake);
+	launch_until_up(false);
+	fake_arbiter_start(&rig.fake);
+	launch_until_up(true);
+	rig_again(1);
+	word = &rig.session->escrow->device[0].word;
+	ck_assert_uint_eq(sluice_escrow_granted(atomic_load(word)) -
+				  sluice_escrow_credit(atomic_load(word)),
+			  600);
+}
+END_TEST
+
+START_TEST(a_hung_arbiter_counts_as_gone_until_it_beats_again)
+{
+	rig_launch(KERNEL);
+	rig.fake.is_mute = true;
+	launch_until_up(false);
+	/* It is the same connection that goes on. */
+	rig.fake.is_mute = false;
+	launch_until_up(true);
+	ck_assert_uint_eq(rig.fake.sessions, 1);
+}
+END_TEST
+
+START_TEST(a_closed_descriptor_is_replaced)
+{
+	int fd = session.fd, other;
+
+	rig_launch(KERNEL);
+	/* The application closes what it does not know, and opens something there. */
+	ck_assert_int_eq(close(fd), 0);
+	other = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	ck_assert_int_eq(dup3(other, fd, O_CLOEXEC), fd);
+	close(other);
+	rig_await((rig_launch(KERNEL), rig.fake.sessions == 2 && link_is_up()));
+	/* Its own descriptor is left alone. */
+	ck_assert_int_eq(write(fd, "x", 1), 1);
+	close(fd);
+	rig_again(1);
+	ck_assert_uint_eq(rig.session->said_session, 1000);
+}
+END_TEST
+
+START_TEST(memory_is_asked_for)
+{
+	uint64_t max_bytes = 0, used_bytes = 0;
+
+	rig.fake.memory_max_units = 100;
+	ck_assert_int_eq(link_mem_request(0, 60, sluice_now_ns() + SLUICE_NS_PER_S), 0);
+	ck_assert_int_eq(link_mem_request(0, 200, sluice_now_ns() + SLUICE_NS_PER_S), -ENOMEM);
+	ck_assert_int_eq(link_mem_query(0, &max_bytes, &used_bytes), 0);
+	ck_assert_uint_eq(max_bytes, UINT64_MAX);
+	ck_assert_uint_eq(used_bytes, 60 * SLUICE_ESCROW_UNIT);
+}
+END_TEST
+
+/* Only what is certain in a child: it has no session, and it does not touch the parent's. */
+START_TEST(a_child_of_fork_is_unattached)
+{
+	uint64_t launches;
+	int status;
+	pid_t pid;
+
+	rig_launch(KERNEL);
+	launches = rig_launches();
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		script_detach();
+		_exit(link_is_up() || rig_launch(KERNEL) != CUDA_SUCCESS || session.fd >= 0);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	ck_assert_uint_eq(rig_launches(), launches);
+	ck_assert_int_eq(link_mem_request(0, 1, sluice_now_ns() + SLUICE_NS_PER_S), 0);
+}
+END_TEST
+
+/* ---- fail modes -------------------------------------------------------------------------------- */
+
+static void start_closed(void)
+{
+	fake_arbiter_init(&rig.fake);
+	rig.fake.fail_mode = SLUICE_FAIL_CLOSED;
+	rig_attach("be");
+}
+
+static void start_hold(void)
+{
+	fake_arbiter_init(&rig.fake);
+	rig.fake.fail_mode = SLUICE_FAIL_HOLD;
+	rig.fake.fail_deadline_ns = 30 * MS;
+	rig_attach("be");
+}
+
+START_TEST(closed_waits_for_the_arbiter)
+{
+	struct rig_launcher launcher;
+
+	rig_launch(KERNEL);
+	fake_arbiter_stop(&rig.fake);
+	/* Beyond the interval at which a hang-up is looked for. */
+	usleep(6000);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	ck_assert(!launcher.done);
+	fake_arbiter_start(&rig.fake);
+	rig_launcher_join(&launcher);
+	ck_assert(link_is_up());
+}
+END_TEST
+
+START_TEST(hold_waits_up_to_its_deadline)
+{
+	uint64_t start_ns;
+
+	rig_launch(KERNEL);
+	fake_arbiter_stop(&rig.fake);
+	usleep(6000);
+	fake_grant_changed(rig.session, 0);
+	start_ns = sluice_now_ns();
+	ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	ck_assert_uint_ge(sluice_now_ns() - start_ns, 30 * MS);
+	fake_arbiter_start(&rig.fake);
+}
+END_TEST
+
+START_TEST(no_arbiter_is_no_session)
+{
+	ck_assert(!setenv("SLUICE_SOCKET", "/nonexistent/sock", 1));
+	ck_assert_int_eq(link_attach(), -ENOENT);
+	ck_assert(!link_is_up());
+	ck_assert_int_eq(link_mem_request(0, 1, 0), -ENOTCONN);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shim_link");
+	TCase *open_case = tcase_create("open"), *closed = tcase_create("closed");
+	TCase *hold = tcase_create("hold"), *alone = tcase_create("alone");
+
+	tcase_add_checked_fixture(open_case, rig_start, rig_finish);
+	tcase_set_timeout(open_case, 60);
+	tcase_add_test(open_case, hello_names_the_tenant_and_no_session);
+	tcase_add_test(open_case, a_dead_arbiter_opens_the_gates);
+	tcase_add_test(open_case, a_held_launch_goes_on_when_the_arbiter_dies);
+	tcase_add_test(open_case, a_session_is_taken_up_again);
+	tcase_add_test(open_case, memory_in_use_moves_to_the_new_page);
+	tcase_add_test(open_case, a_hung_arbiter_counts_as_gone_until_it_beats_again);
+	tcase_add_test(open_case, a_closed_descriptor_is_replaced);
+	tcase_add_test(open_case, memory_is_asked_for);
+	tcase_add_test(open_case, a_child_of_fork_is_unattached);
+	suite_add_tcase(suite, open_case);
+	tcase_add_checked_fixture(closed, start_closed, rig_finish);
+	tcase_add_test(closed, closed_waits_for_the_arbiter);
+	suite_add_tcase(suite, closed);
+	tcase_add_checked_fixture(hold, start_hold, rig_finish);
+	tcase_add_test(hold, hold_waits_up_to_its_deadline);
+	suite_add_tcase(suite, hold);
+	tcase_add_test(alone, no_arbiter_is_no_session);
+	suite_add_tcase(suite, alone);
+	return rig_run(suite);
+}
