@@ -4,8 +4,10 @@
  * the container is read (which the address sanitizer sees, since each lies in its own block). */
 
 #include <check.h>
+#include <elf.h>
 #include <errno.h>
 #include <lz4.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -84,20 +86,23 @@ static void add_text(struct builder *builder, uint32_t arch, uint32_t flag, cons
 
 static void expect_text(const void *image, uint64_t bytes, uint32_t cc, const char *expected)
 {
+	struct image_want want = {.cc = cc};
+	struct image_found found;
 	struct ptx_error error;
-	char *text;
 
-	ck_assert_int_eq(image_find_ptx(image, bytes, cc, false, &text, &error), CUDA_SUCCESS);
-	ck_assert_str_eq(text, expected);
-	free(text);
+	ck_assert_int_eq(image_find_ptx(image, bytes, &want, &found, &error), CUDA_SUCCESS);
+	ck_assert_str_eq(found.text, expected);
+	ck_assert(!found.timing_only);
+	free(found.text);
 }
 
 static void expect_refusal(const void *image, uint64_t bytes, uint32_t cc, CUresult expected)
 {
+	struct image_want want = {.cc = cc};
+	struct image_found found;
 	struct ptx_error error;
-	char *text;
 
-	ck_assert_int_eq(image_find_ptx(image, bytes, cc, false, &text, &error), expected);
+	ck_assert_int_eq(image_find_ptx(image, bytes, &want, &found, &error), expected);
 	ck_assert_str_ne(error.text, "");
 }
 
@@ -210,16 +215,17 @@ static void build_mixed(struct builder *builder)
 /* In a block of just its size, so that a read behind it is seen. */
 static CUresult find_in_copy(const uint8_t *bytes, size_t count, uint32_t cc)
 {
+	struct image_want want = {.cc = cc, .timing_only = true};
 	uint8_t *copy = malloc(count ? count : 1);
+	struct image_found found;
 	struct ptx_error error;
-	char *text = NULL;
 	CUresult result;
 
 	ck_assert_ptr_nonnull(copy);
 	memcpy(copy, bytes, count);
-	result = image_find_ptx(copy, count, cc, true, &text, &error);
+	result = image_find_ptx(copy, count, &want, &found, &error);
 	if (result == CUDA_SUCCESS)
-		free(text);
+		free(found.text);
 	else
 		ck_assert_str_ne(error.text, "");
 	free(copy);
@@ -283,6 +289,98 @@ START_TEST(test_lengths_that_lie)
 }
 END_TEST
 
+/* ---- machine code, for timing alone ---- */
+
+struct elf {
+	Elf64_Ehdr header;
+	Elf64_Shdr section[4];
+	char names[64];
+	uint8_t text[16];
+	uint8_t info[40];
+};
+
+/* An attribute of .nv.info that describes a parameter. */
+static void param(uint8_t *at, uint16_t ordinal, uint16_t offset, uint32_t size)
+{
+	uint16_t length = 12;
+
+	at[0] = 4;
+	at[1] = 0x17;
+	memcpy(at + 2, &length, 2);
+	memcpy(at + 8, &ordinal, 2);
+	memcpy(at + 10, &offset, 2);
+	size <<= 18;
+	memcpy(at + 12, &size, 4);
+}
+
+static void section(struct elf *elf, int index, uint32_t name, size_t at, size_t bytes)
+{
+	elf->section[index].sh_name = name;
+	elf->section[index].sh_type = SHT_PROGBITS;
+	elf->section[index].sh_offset = at;
+	elf->section[index].sh_size = bytes;
+}
+
+static void build_elf(struct elf *elf)
+{
+	static const char names[] = "\0.shstrtab\0.text.k\0.nv.info.k";
+
+	memset(elf, 0, sizeof(*elf));
+	memcpy(elf->header.e_ident, ELFMAG, SELFMAG);
+	elf->header.e_ident[EI_CLASS] = ELFCLASS64;
+	elf->header.e_shoff = offsetof(struct elf, section);
+	elf->header.e_shentsize = sizeof(Elf64_Shdr);
+	elf->header.e_shnum = 4;
+	elf->header.e_shstrndx = 1;
+	memcpy(elf->names, names, sizeof(names));
+	section(elf, 1, 1, offsetof(struct elf, names), sizeof(elf->names));
+	section(elf, 2, 11, offsetof(struct elf, text), sizeof(elf->text));
+	section(elf, 3, 19, offsetof(struct elf, info), sizeof(elf->info));
+	param(elf->info, 1, 8, 4);
+	param(elf->info + 16, 0, 0, 8);
+}
+
+START_TEST(test_machine_code_for_timing)
+{
+	struct image_want want = {.cc = 90, .timing_only = true};
+	struct image_found found;
+	struct ptx_error error;
+	struct elf elf;
+
+	build_elf(&elf);
+	ck_assert_uint_eq(cubin_size(&elf), offsetof(struct elf, section) + sizeof(elf.section));
+	ck_assert_int_eq(image_find_ptx(&elf, sizeof(elf), &want, &found, &error), CUDA_SUCCESS);
+	ck_assert(found.timing_only);
+	ck_assert_ptr_nonnull(strstr(found.text, ".entry k("));
+	ck_assert_ptr_nonnull(strstr(found.text, "p0[8]"));
+	ck_assert_ptr_nonnull(strstr(found.text, "p1[4]"));
+	free(found.text);
+}
+END_TEST
+
+START_TEST(test_damaged_machine_code)
+{
+	static const uint8_t value[] = {0, 1, 0x7f, 0x80, 0xff};
+	struct elf elf;
+	uint8_t *bytes = (uint8_t *)&elf;
+	unsigned int refused = 0;
+
+	build_elf(&elf);
+	for (size_t count = 0; count < offsetof(struct elf, names); count++)
+		ck_assert_int_ne(find_in_copy(bytes, count, 90), CUDA_SUCCESS);
+	for (size_t at = 0; at < sizeof(elf); at++) {
+		uint8_t kept = bytes[at];
+
+		for (size_t i = 0; i < sizeof(value); i++) {
+			bytes[at] = value[i];
+			refused += find_in_copy(bytes, sizeof(elf), 90) != CUDA_SUCCESS;
+		}
+		bytes[at] = kept;
+	}
+	ck_assert_uint_gt(refused, 50);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("fatbin");
@@ -299,6 +397,8 @@ int main(void)
 	tcase_add_test(tcase, test_truncated_anywhere);
 	tcase_add_test(tcase, test_damaged_anywhere);
 	tcase_add_test(tcase, test_lengths_that_lie);
+	tcase_add_test(tcase, test_machine_code_for_timing);
+	tcase_add_test(tcase, test_damaged_machine_code);
 	suite_add_tcase(suite, tcase);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);

@@ -24,7 +24,7 @@ void function_init(struct sim_function *function, struct sim_module *module,
 
 	function->magic = SIM_MAGIC_FUNCTION;
 	function->module = module;
-	function->ptx = ptx;
+	function->ptx = module->is_timing_only ? NULL : ptx;
 	function->info = ptx_function_get_info(ptx);
 	free_shared = device_attribute_shared_default(desc_of(function)) -
 		      (int)function->info->shared_bytes;

@@ -79,23 +79,24 @@ static CUresult expand(const struct fatbin_entry *entry, char **ret_content, uin
 	return CUDA_SUCCESS;
 }
 
-static CUresult from_cubin(const void *elf, uint64_t bytes, char **ret_text,
+static CUresult from_cubin(const void *elf, uint64_t bytes, struct image_found *found,
 			   struct ptx_error *error)
 {
 	const char *text = NULL;
-	int err = cubin_to_ptx(elf, bytes, ret_text, &text);
+	int err = cubin_to_ptx(elf, bytes, &found->text, &text);
 
 	if (err)
 		return fail(error,
 			    err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_IMAGE,
 			    text);
+	found->timing_only = true;
 	return CUDA_SUCCESS;
 }
 
-static CUresult from_fatbin(const void *fatbin, uint64_t limit, uint32_t cc, bool timing_only,
-			    char **ret_text, struct ptx_error *error)
+static CUresult from_fatbin(const void *fatbin, uint64_t limit, const struct image_want *want,
+			    struct image_found *found, struct ptx_error *error)
 {
-	struct choice choice = {.cc = cc};
+	struct choice choice = {.cc = want->cc};
 	const char *text = NULL;
 	uint64_t bytes;
 	char *elf;
@@ -104,13 +105,13 @@ static CUresult from_fatbin(const void *fatbin, uint64_t limit, uint32_t cc, boo
 	if (fatbin_walk(fatbin, limit, consider, &choice, &text))
 		return fail(error, CUDA_ERROR_INVALID_IMAGE, text);
 	if (choice.has_ptx)
-		return expand(&choice.ptx, ret_text, &bytes, error);
-	if (!timing_only || !choice.has_elf)
+		return expand(&choice.ptx, &found->text, &bytes, error);
+	if (!want->timing_only || !choice.has_elf)
 		return no_binary(&choice, error);
 	result = expand(&choice.elf, &elf, &bytes, error);
 	if (result != CUDA_SUCCESS)
 		return result;
-	result = from_cubin(elf, bytes, ret_text, error);
+	result = from_cubin(elf, bytes, found, error);
 	free(elf);
 	return result;
 }
@@ -147,11 +148,12 @@ static CUresult append(char **text, char *more, struct ptx_error *error)
 	return CUDA_SUCCESS;
 }
 
-static CUresult from_members(const void *const *member, uint32_t cc, bool timing_only,
-			     char **ret_text, struct ptx_error *error)
+static CUresult from_members(const void *const *member, const struct image_want *want,
+			     struct image_found *found, struct ptx_error *error)
 {
 	CUresult result = CUDA_SUCCESS;
-	char *text = NULL, *more;
+	struct image_found more;
+	char *text = NULL;
 
 	for (int i = 0; result == CUDA_SUCCESS && member[i]; i++) {
 		if (i == MAX_MEMBERS) {
@@ -159,12 +161,14 @@ static CUresult from_members(const void *const *member, uint32_t cc, bool timing
 				      "the list of linked fat binaries has no end");
 			break;
 		}
-		result = from_fatbin(member[i], IMAGE_UNKNOWN, cc, timing_only, &more, error);
+		memset(&more, 0, sizeof(more));
+		result = from_fatbin(member[i], IMAGE_UNKNOWN, want, &more, error);
 		if (result == CUDA_SUCCESS)
-			result = append(&text, more, error);
+			result = append(&text, more.text, error);
+		found->timing_only = found->timing_only || more.timing_only;
 	}
 	if (result == CUDA_SUCCESS && text)
-		*ret_text = text;
+		found->text = text;
 	else
 		free(text);
 	if (result == CUDA_SUCCESS && !text)
@@ -172,18 +176,18 @@ static CUresult from_members(const void *const *member, uint32_t cc, bool timing
 	return result;
 }
 
-static CUresult from_wrapper(const void *image, uint32_t cc, bool timing_only, char **ret_text,
-			     struct ptx_error *error)
+static CUresult from_wrapper(const void *image, const struct image_want *want,
+			     struct image_found *found, struct ptx_error *error)
 {
 	struct wrapper wrapper;
 
 	memcpy(&wrapper, image, sizeof(wrapper));
 	if (wrapper.version == 2 && wrapper.aux)
-		return from_members(wrapper.aux, cc, timing_only, ret_text, error);
+		return from_members(wrapper.aux, want, found, error);
 	if (wrapper.version < 1 || wrapper.version > 2 || !wrapper.data)
 		return fail(error, CUDA_ERROR_INVALID_IMAGE,
 			    "the fat binary's wrapper is of an unknown version");
-	return from_fatbin(wrapper.data, IMAGE_UNKNOWN, cc, timing_only, ret_text, error);
+	return from_fatbin(wrapper.data, IMAGE_UNKNOWN, want, found, error);
 }
 
 /* ---- telling them apart ---- */
@@ -208,16 +212,16 @@ static CUresult from_text(const char *image, uint64_t bytes, char **ret_text,
 			 : fail(error, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the PTX");
 }
 
-static CUresult from_elf(const void *image, uint64_t bytes, uint32_t cc, bool timing_only,
-			 char **ret_text, struct ptx_error *error)
+static CUresult from_elf(const void *image, uint64_t bytes, const struct image_want *want,
+			 struct image_found *found, struct ptx_error *error)
 {
-	struct choice choice = {.cc = cc};
+	struct choice choice = {.cc = want->cc};
 
-	if (!timing_only)
+	if (!want->timing_only)
 		return no_binary(&choice, error);
 	if (bytes == IMAGE_UNKNOWN)
 		bytes = cubin_size(image);
-	return from_cubin(image, bytes, ret_text, error);
+	return from_cubin(image, bytes, found, error);
 }
 
 /* Byte by byte: a text without a length may be shorter than a magic number, and ends in a zero,
@@ -232,19 +236,20 @@ static bool has_magic(const void *image, uint64_t bytes, uint32_t magic)
 	return true;
 }
 
-CUresult image_find_ptx(const void *image, uint64_t bytes, uint32_t cc, bool timing_only,
-			char **ret_text, struct ptx_error *ret_error)
+CUresult image_find_ptx(const void *image, uint64_t bytes, const struct image_want *want,
+			struct image_found *ret_found, struct ptx_error *ret_error)
 {
+	memset(ret_found, 0, sizeof(*ret_found));
 	ret_error->line = 0;
 	ret_error->text[0] = '\0';
 	if (has_magic(image, bytes, FATBIN_WRAPPER_MAGIC) && bytes >= sizeof(struct wrapper))
-		return from_wrapper(image, cc, timing_only, ret_text, ret_error);
+		return from_wrapper(image, want, ret_found, ret_error);
 	if (has_magic(image, bytes, FATBIN_MAGIC))
-		return from_fatbin(image, bytes, cc, timing_only, ret_text, ret_error);
+		return from_fatbin(image, bytes, want, ret_found, ret_error);
 	if (has_magic(image, bytes, CUBIN_MAGIC))
-		return from_elf(image, bytes, cc, timing_only, ret_text, ret_error);
+		return from_elf(image, bytes, want, ret_found, ret_error);
 	if (looks_like_text(image, bytes))
-		return from_text(image, bytes, ret_text, ret_error);
+		return from_text(image, bytes, &ret_found->text, ret_error);
 	return fail(ret_error, CUDA_ERROR_INVALID_IMAGE,
 		    "the code is neither PTX text, nor a fat binary, nor machine code");
 }

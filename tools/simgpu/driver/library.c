@@ -26,7 +26,7 @@ static struct sim_module *instance_new(struct sim_library *library, struct sim_c
 					&error);
 	if (!ptx)
 		return NULL;
-	module = module_wrap(ptx, library->kernels->ptx_version);
+	module = module_wrap(ptx, library->kernels->ptx_version, library->kernels->is_timing_only);
 	if (!module) {
 		if (own)
 			ptx_module_destroy(ptx);

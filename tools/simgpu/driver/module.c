@@ -22,7 +22,7 @@ static int target_of(const char *text)
 	return at ? (int)strtol(at + strlen(PTX_TARGET), NULL, 10) : 0;
 }
 
-struct sim_module *module_wrap(struct ptx_module *ptx, int ptx_version)
+struct sim_module *module_wrap(struct ptx_module *ptx, int ptx_version, bool timing_only)
 {
 	struct sim_module *module = calloc(1, sizeof(*module));
 	uint32_t count = ptx_module_functions(ptx);
@@ -37,6 +37,7 @@ struct sim_module *module_wrap(struct ptx_module *ptx, int ptx_version)
 	module->magic = SIM_MAGIC_MODULE;
 	module->ptx = ptx;
 	module->ptx_version = ptx_version;
+	module->is_timing_only = timing_only;
 	module->functions = count;
 	for (uint32_t i = 0; i < count; i++)
 		function_init(&module->function[i], module, ptx_module_function(ptx, i));
@@ -57,14 +58,14 @@ static void say(const struct module_options *options, const char *where,
 	jit_options_log(options, message);
 }
 
-static CUresult parse_text(const char *text, uint32_t cc, struct sim_module **ret_module,
-			   struct ptx_error *error)
+static CUresult parse_text(const struct image_found *found, uint32_t cc,
+			   struct sim_module **ret_module, struct ptx_error *error)
 {
-	struct ptx_module *ptx = ptx_module_create(text, cc, error);
+	struct ptx_module *ptx = ptx_module_create(found->text, cc, error);
 
 	if (!ptx)
 		return CUDA_ERROR_INVALID_PTX;
-	*ret_module = module_wrap(ptx, target_of(text));
+	*ret_module = module_wrap(ptx, target_of(found->text), found->timing_only);
 	if (*ret_module)
 		return CUDA_SUCCESS;
 	ptx_module_destroy(ptx);
@@ -76,27 +77,32 @@ CUresult module_read(const struct module_source *source, const char *where,
 		     struct sim_module **ret_module, char **ret_text)
 {
 	const struct model_desc *desc = &state_device(0)->desc;
-	uint32_t cc = desc->cc_major * 10 + desc->cc_minor;
+	struct image_want want = {.cc = desc->cc_major * 10 + desc->cc_minor,
+				  .timing_only = sim_options_get()->allow_timing_only};
+	struct image_found found;
 	struct ptx_error error;
-	char *text = NULL;
 	CUresult result = jit_options_check(&source->options, where);
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	result = image_find_ptx(source->image, source->bytes, cc,
-				sim_options_get()->allow_timing_only, &text, &error);
+	result = image_find_ptx(source->image, source->bytes, &want, &found, &error);
 	if (result == CUDA_SUCCESS)
-		result = parse_text(text, cc, ret_module, &error);
+		result = parse_text(&found, want.cc, ret_module, &error);
 	if (result != CUDA_SUCCESS) {
 		say(&source->options, where, &error);
-		free(text);
+		free(found.text);
 		return result;
 	}
+	if (found.timing_only)
+		fprintf(stderr,
+			"simgpu: %s: SIMGPU_TIMING_ONLY=1: kernels of machine code compute "
+			"nothing\n",
+			where);
 	jit_options_log(&source->options, "");
 	if (ret_text)
-		*ret_text = text;
+		*ret_text = found.text;
 	else
-		free(text);
+		free(found.text);
 	return CUDA_SUCCESS;
 }
 

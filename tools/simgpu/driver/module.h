@@ -40,9 +40,9 @@ struct module_source {
 /* Finds the code and parses it, for the compute capability of the devices. The functions are
  * there, variables have no place yet. `where` names the call, for the message. */
 CUresult module_read(const struct module_source *source, const char *where,
-		      struct sim_module **ret_module, char **ret_text);
+		     struct sim_module **ret_module, char **ret_text);
 /* Takes parsed code over; NULL: no memory, and the code is still the caller's. */
-struct sim_module *module_wrap(struct ptx_module *ptx, int ptx_version);
+struct sim_module *module_wrap(struct ptx_module *ptx, int ptx_version, bool timing_only);
 /* Puts it into a context: gives its variables memory and their first values. */
 CUresult module_place(struct sim_module *module, struct sim_context *context);
 /* Waits for what runs its code, frees variables and code. */

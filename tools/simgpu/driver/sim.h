@@ -85,7 +85,7 @@ struct sim_context {
 struct sim_function {
 	uint32_t magic;
 	struct sim_module *module;
-	const struct ptx_function *ptx;
+	const struct ptx_function *ptx; /* NULL: can only be timed */
 	const struct ptx_function_info *info;
 	int max_dynamic_shared; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 	int carveout, cache_config;
@@ -104,6 +104,7 @@ struct sim_module {
 	void **global;		     /* where each variable lives; NULL: they have no place yet */
 	int ptx_version;	     /* of .target: 75 for sm_75 */
 	bool is_unloaded;
+	bool is_timing_only; /* of machine code: its functions' `ptx` is NULL */
 };
 
 enum sim_memory_kind {
