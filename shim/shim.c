@@ -93,6 +93,8 @@ struct shim_device *shim_device_slow(CUdevice ordinal)
 	if (ordinal < 0 || ordinal >= SHIM_MAX_ORDINALS)
 		return NULL;
 	device = &shim.device[ordinal];
+	if (atomic_load_explicit(&device->state, memory_order_relaxed) == SHIM_DEVICE_UNMANAGED)
+		return NULL;
 	futex_lock(&shim.lock);
 	if (atomic_load_explicit(&device->state, memory_order_relaxed) == SHIM_DEVICE_NEW) {
 		device->ordinal = (uint32_t)ordinal;

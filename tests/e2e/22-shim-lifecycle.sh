@@ -1,28 +1,40 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A shim without an arbiter is inert: across fork, exec and closed descriptors a program prints
-# what it prints without it, and errno stays the program's own.
+# Across fork, exec and closed descriptors a program prints what it prints without the shim, and
+# errno stays its own: without an arbiter, where the shim is inert, and under one.
 set -u
 . tests/support/preload.sh
 
 out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+. tests/support/arbiter.sh
+# shellcheck disable=SC2317 # by the trap
+end()
+{
+	arbiter_kill
+	rm -rf "$out"
+}
+trap end EXIT
 bad=0
 
-# run OUTPUT [LIBRARY]
-run()
+# check NAME: the run is as the bare one.
+check()
 {
-	# shellcheck disable=SC2086 # none or one
-	env SLUICE_SOCKET="$out/none" LD_LIBRARY_PATH="$preload_build/nulldriver" \
-		ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(preload_list ${2:-})" \
-		"$preload_build/tests/e2e/lifecycle" >"$1" 2>"$1.err"
+	diff "$out/bare" "$out/$1" || { echo "$1: differs"; bad=1; }
+	[ -s "$out/$1.err" ] && { echo "$1: the shim said something"; cat "$out/$1.err"; bad=1; }
+	grep -qx 'errno changed: 0' "$out/$1" || { echo "$1: errno"; bad=1; }
+	[ "$(grep -c '^child .* fails: yes$' "$out/$1")" = 3 ] || { echo "$1: the child"; bad=1; }
+	grep -qx 'exec ended: 0' "$out/$1" || { echo "$1: the exec"; bad=1; }
 }
 
-run "$out/bare" || { echo "bare: failed"; cat "$out/bare"; bad=1; }
-run "$out/shim" "$preload_build/lib/libsluice.so" || { echo "preloaded: failed"; cat "$out/shim"; bad=1; }
-diff "$out/bare" "$out/shim" || bad=1
-[ -s "$out/shim.err" ] && { echo 'the shim said something:'; cat "$out/shim.err"; bad=1; }
-grep -qx 'errno changed: 0' "$out/shim" || { grep errno "$out/shim"; bad=1; }
-[ "$(grep -c '^child .* fails: yes$' "$out/shim")" = 3 ] || { grep child "$out/shim"; bad=1; }
-grep -qx 'exec ended: 0' "$out/shim" || bad=1
+env LD_LIBRARY_PATH="$preload_build/nulldriver" LD_PRELOAD="$(preload_list)" \
+	"$preload_build/tests/e2e/lifecycle" >"$out/bare" || bad=1
+managed lifecycle >"$out/inert" 2>"$out/inert.err" || bad=1
+check inert
+
+printf 'default = { class = "best-effort"; memory = { max = "64 MiB"; }; };\n' >"$out/sluice.conf"
+arbiter_start
+managed lifecycle >"$out/under" 2>"$out/under.err" || bad=1
+check under
+# The program and what it exec'd; the child of fork that asks for nothing has not come.
+[ "$(grep -c 'lifecycle has come' "$out/arbiter")" = 2 ] || { cat "$out/arbiter"; bad=1; }
 exit $bad

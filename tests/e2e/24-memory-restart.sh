@@ -6,14 +6,13 @@ set -u
 . tests/support/preload.sh
 
 out=$(mktemp -d)
-arbiter=
-program=
+. tests/support/arbiter.sh
 # shellcheck disable=SC2317 # by the trap
 end()
 {
+	# The program ends with its input.
 	exec 3>&-
-	[ -n "$program" ] && kill -9 "$program" 2>/dev/null
-	[ -n "$arbiter" ] && kill -9 "$arbiter" 2>/dev/null
+	arbiter_kill
 	wait 2>/dev/null
 	rm -rf "$out"
 }
@@ -24,93 +23,61 @@ default = { class = "best-effort"; memory = { max = "64 MiB"; }; };
 fail = { memory_deadline = "300 ms"; };
 CONF
 
-fail()
-{
-	echo "$1"
-	cat "$out/said"
-	tail -n 20 "$out/arbiter"
-	exit 1
-}
-
-# until_true WHAT COMMAND...: waits for it, ten seconds at most.
-until_true()
-{
-	what=$1
-	shift
-	tries=0
-	until "$@"; do
-		tries=$((tries + 1))
-		[ $tries -lt 200 ] || fail "waited in vain: $what"
-		sleep 0.05
-	done
-}
-
-start_arbiter()
-{
-	ASAN_OPTIONS=detect_leaks=0 "$preload_build/bin/sluiced" --user --socket="$out/socket" \
-		--config="$out/sluice.conf" >>"$out/arbiter" 2>&1 &
-	arbiter=$!
-}
-
-tenant()
-{
-	env SLUICE_SOCKET="$out/socket" LD_LIBRARY_PATH="$preload_build/nulldriver" \
-		ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$(preload_list "$preload_build/lib/libsluice.so")" \
-		"$preload_build/tests/e2e/quota" "$@"
-}
-
 lines=0
-# step COMMAND EXPECTED: the program does it and says so.
-step()
-{
-	printf '%s\n' "$1" >&3
-	lines=$((lines + 1))
-	until_true "$1" line_is_there
-	said=$(sed -n "${lines}p" "$out/said")
-	[ "$said" = "$2" ] || fail "$1: said '$said', not '$2'"
-}
+# shellcheck disable=SC2317 # by wait_until
 line_is_there()
 {
 	[ "$(wc -l <"$out/said")" -ge $lines ]
 }
 
+# ask COMMAND: the program does it; what it says is in `said`.
+ask()
+{
+	printf '%s\n' "$1" >&3
+	lines=$((lines + 1))
+	wait_until "$1" line_is_there
+	said=$(sed -n "${lines}p" "$out/said")
+}
+
+# step COMMAND EXPECTED
+step()
+{
+	ask "$1"
+	[ "$said" = "$2" ] && return
+	echo "$1: said '$said', not '$2'"
+	tail -n 20 "$out/arbiter"
+	exit 1
+}
+
 : >"$out/said"
-start_arbiter
-until_true 'the socket' test -S "$out/socket"
 mkfifo "$out/steps"
-tenant steps <"$out/steps" >"$out/said" 2>&1 &
-program=$!
+arbiter_start
+managed quota steps <"$out/steps" >"$out/said" 2>"$out/errors" &
 exec 3>"$out/steps"
 step 'alloc 40' 'alloc: 0'
 step 'alloc 8' 'alloc: 0'
 step 'free' 'free: 0'
 
-kill -9 "$arbiter"
-wait "$arbiter" 2>/dev/null
+arbiter_kill
 # Within what was granted nobody is asked; beyond it the deadline passes.
 step 'alloc 8' 'alloc: 0'
 step 'alloc 32' 'alloc: 2'
 step 'free' 'free: 0'
 
-rm -f "$out/socket"
-start_arbiter
-until_true 'the socket again' test -S "$out/socket"
-back()
+arbiter_start
+# shellcheck disable=SC2317 # by wait_until
+is_known()
 {
-	step info "info: free 24 total 64 device 64"
+	ask info
+	[ "$said" = 'info: free 24 total 64 device 64' ]
 }
-# Its next call finds the new arbiter.
-knows()
-{
-	printf 'info\n' >&3
-	lines=$((lines + 1))
-	until_true info line_is_there
-	[ "$(sed -n "${lines}p" "$out/said")" = 'info: free 24 total 64 device 64' ]
+wait_until 'the new arbiter knows what is in use' is_known
+managed quota fill >"$out/beside" 2>&1
+grep -qx 'to be had: 24' "$out/beside" || {
+	echo 'another process had not 24:'
+	cat "$out/beside"
+	exit 1
 }
-until_true 'the new arbiter knows what is in use' knows
-back
-tenant fill >"$out/beside" 2>&1
-grep -qx 'to be had: 24' "$out/beside" || { cat "$out/beside"; fail 'another process had not 24'; }
 step 'alloc 24' 'alloc: 0'
 step 'alloc 1' 'alloc: 2'
 step 'free' 'free: 0'
