@@ -68,31 +68,29 @@ void gate_rehome(uint32_t index, uint32_t ordinal, struct sluice_channel_device 
 }
 
 /* A page that is new to a gate may have been used before: a slot goes on from what it holds. */
-static void lane_bind(struct lane *lane, uint32_t slot, bool shared)
+static void lane_bind(struct gate *gate, struct lane *lane, uint32_t slot, bool shared)
 {
-	struct gate *gate = lane->gate;
-
 	lane->slot = &gate->page->slot[slot];
 	lane->grant = &gate->page->grant;
 	lane->shared = shared;
-	lane->page_number = atomic_load_explicit(&gate->page_number, memory_order_relaxed);
 	store(&lane->stop_at_ns, 0);
 	lane->watch_count = 0;
 	lane->watch[0] = (struct gate_watch){.word = &activity_none};
 	store(&lane->drawn_ns, 0);
 	if (slot >= gate->lanes)
 		gate->lanes = slot + 1;
+	/* Last: another thread of a shared lane then sees all of it. */
+	atomic_store_explicit(&lane->page_number, gate->page_number, memory_order_release);
 }
 
 struct lane *gate_lane(struct gate *gate, uint32_t slot, bool shared)
 {
 	struct lane *lane = &gate->lane[slot];
 
-	if (!lane->gate ||
-	    lane->page_number != atomic_load_explicit(&gate->page_number, memory_order_acquire)) {
+	if (!gate_lane_is_bound(gate, lane)) {
 		futex_lock(&gate->lock);
-		lane->gate = gate;
-		lane_bind(lane, slot, shared);
+		if (!gate_lane_is_bound(gate, lane))
+			lane_bind(gate, lane, slot, shared);
 		futex_unlock(&gate->lock);
 	}
 	return lane;

@@ -40,10 +40,9 @@ struct lane {
 	uint32_t epoch;		     /* the grant's, when a launch was last admitted */
 	uint32_t watch_count;
 	struct gate_watch watch[SLUICE_MAX_ACTIVITY];
-	_Atomic uint64_t drawn_ns; /* of the slot's launched_ns: may go so far without asking */
-	struct gate *gate;
-	uint32_t page_number; /* the slot is in that page; 0: none yet */
-	bool shared;	      /* the last slot: no fast path, atomic adds */
+	_Atomic uint64_t drawn_ns;    /* of the slot's launched_ns: may go so far without asking */
+	_Atomic uint32_t page_number; /* the slot is in that page; 0: none yet */
+	bool shared;		      /* the last slot: no fast path, atomic adds */
 };
 
 struct gate {
@@ -117,6 +116,12 @@ void gate_rehome(uint32_t index, uint32_t ordinal, struct sluice_channel_device 
 /* The lane of the calling thread's slot (0..SLUICE_MAX_SLOTS-1), bound to the present page.
  * shared: more threads than slots. */
 struct lane *gate_lane(struct gate *gate, uint32_t slot, bool shared);
+
+static inline bool gate_lane_is_bound(struct gate *gate, struct lane *lane)
+{
+	return atomic_load_explicit(&lane->page_number, memory_order_acquire) ==
+	       atomic_load_explicit(&gate->page_number, memory_order_acquire);
+}
 
 /* Waits until the launch may go, then takes cost_ns for it. Keeps errno. */
 void gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns,

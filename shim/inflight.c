@@ -361,16 +361,16 @@ static bool poll_stream(struct stream_state *stream, uint64_t now_ns)
 {
 	uint64_t launched_ns = atomic_load_explicit(&stream->launched_ns, memory_order_relaxed);
 	uint64_t before_ns = stream->completed_ns, seen_ns = 0;
-	bool found = false;
+	bool found = false, is_asked;
 
 	/* Whoever holds the lock is placing a marker, and looks after that. */
 	if (!stream_trylock(stream))
 		return false;
 	if (stream->head != stream->tail)
 		found = marks_take(stream, &seen_ns);
+	is_asked = stream->track == TRACK_QUERY || !may_place(stream);
 	futex_unlock(&stream->lock);
-	if (!found && launched_ns != stream->completed_ns &&
-	    (stream->track == TRACK_QUERY || !may_place(stream)) &&
+	if (!found && is_asked && launched_ns != stream->completed_ns &&
 	    inflight_ask(stream, launch_thread_number())) {
 		seen_ns = launched_ns;
 		found = true;
@@ -383,11 +383,15 @@ static bool poll_stream(struct stream_state *stream, uint64_t now_ns)
 /* A dead stream whose marks have landed is done, and its word free. */
 static bool is_gone(struct stream_state *stream)
 {
-	if (!stream->dead || stream->head != stream->tail)
+	bool gone;
+
+	if (!stream->dead || !stream_trylock(stream))
 		return false;
-	if (stream->track == TRACK_WORD)
+	gone = stream->head == stream->tail;
+	if (gone && stream->track == TRACK_WORD)
 		word_give_back(stream);
-	return true;
+	futex_unlock(&stream->lock);
+	return gone;
 }
 
 bool inflight_poll(struct gate *gate, uint64_t now_ns)

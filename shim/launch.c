@@ -88,14 +88,14 @@ static struct launch_seat *seat_take(CUstream key, struct stream_state *stream)
 
 	seat->lane = gate_lane(stream->gate, shared ? SLUICE_MAX_SLOTS - 1 : number - 1, shared);
 	seat->stream = stream;
-	seat->key = key;
+	/* A shared lane has no fast path: its seat is never found again. */
+	seat->key = shared ? NULL : key;
 	return seat;
 }
 
 struct launch_seat *launch_sit(CUstream key)
 {
 	struct stream_state *stream;
-	struct lane *lane;
 	uint32_t number = launch_thread.number;
 
 	if (!number || number >= SLUICE_MAX_SLOTS)
@@ -104,9 +104,7 @@ struct launch_seat *launch_sit(CUstream key)
 	if (!stream)
 		return NULL;
 	/* A lane that is not bound yet, or to an earlier page, is bound in the slow path. */
-	lane = &stream->gate->lane[number - 1];
-	if (!lane->gate || lane->page_number != atomic_load_explicit(&stream->gate->page_number,
-								     memory_order_acquire))
+	if (!gate_lane_is_bound(stream->gate, &stream->gate->lane[number - 1]))
 		return NULL;
 	return seat_take(key, stream);
 }

@@ -201,7 +201,7 @@ void stream_dying(CUstream handle)
 	if (!stream)
 		return;
 	/* The last marker, placed while the handle still can take one; it lands when all is done. */
-	if (stream->track != TRACK_QUERY && inflight_is_due(stream, 1))
+	if (inflight_is_due(stream, 1))
 		inflight_mark(stream);
 	bury(stream, false);
 }
@@ -213,7 +213,9 @@ static bool has_landed(struct stream_state *stream)
 
 	futex_lock(&gate->lock);
 	inflight_poll(gate, sluice_now_ns());
+	futex_lock(&stream->lock);
 	landed = stream->head == stream->tail;
+	futex_unlock(&stream->lock);
 	futex_unlock(&gate->lock);
 	return landed;
 }

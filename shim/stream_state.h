@@ -47,8 +47,8 @@ struct stream_state {
 	CUstream handle;	/* the key */
 	CUcontext context;
 	struct gate *gate;
-	bool blocking; /* ordered against the legacy stream */
-	bool dead;     /* destroyed; watched until its marks have landed */
+	bool blocking;	   /* ordered against the legacy stream */
+	_Atomic bool dead; /* destroyed; watched until its marks have landed */
 	_Atomic uint64_t completed_ns;
 
 	struct futex_lock lock;

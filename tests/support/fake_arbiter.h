@@ -45,8 +45,8 @@ struct fake_arbiter {
 	_Atomic bool is_mute;	   /* neither beats nor answers */
 	uint32_t fail_mode;
 	uint64_t fail_deadline_ns, mem_deadline_ns;
-	uint64_t memory_max_units; /* MEM_REQUEST is granted up to here, in all */
-	uint64_t memory_granted_units;
+	_Atomic uint64_t memory_max_units; /* MEM_REQUEST is granted up to here, in all */
+	_Atomic uint64_t memory_granted_units;
 	uint64_t window_ns, guard_ns; /* what new best-effort grants begin with */
 	uint32_t grant_flags;	      /* and these, beside MANAGED */
 };
