@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include "gate.h"
 #include "link.h"
@@ -24,7 +23,6 @@ static void shim_forked(void)
 	atomic_store_explicit(&shim.flags, SHIM_UNREADY, memory_order_relaxed);
 	atomic_store_explicit(&shim.captures_open, 0, memory_order_relaxed);
 	shim.lock = (struct futex_lock){0};
-	shim.pid = 0;
 	shim.device_count = 0;
 	while (devices--)
 		shim.device[devices] = (struct shim_device){0};
@@ -57,7 +55,6 @@ static void attach(void)
 	if (real.cuDeviceGetCount(&count) != CUDA_SUCCESS || count < 0)
 		count = 0;
 	shim.device_count = (uint32_t)count;
-	shim.pid = (uint32_t)getpid();
 	error = fork_watched ? link_attach() : -ENOMEM;
 	if (error)
 		shim_log(error == -ECANCELED ? SHIM_LOG_INFO : SHIM_LOG_ERROR, "not managed: %s",

@@ -5,14 +5,10 @@
 /*
  * The one state of the shim in a process, and what each hook begins with.
  *
- *   hook(args)
- *   {
- *           if (!shim_enter())
- *                   return real.hook(args);
- *           ... classify, gate or charge, real.hook(args), note ...
- *           shim_leave();
- *           return result;
- *   }
+ *   if (!shim_enter())
+ *           return real.hook(args);
+ *   ... classify, gate or charge, result = real.hook(args), note ...
+ *   shim_leave();
  *
  * shim_enter is false when the call must go to the driver untouched: no session (inert), a tenant
  * that bypasses, or a call from inside a hook (the driver's or our own). It is true only with a
@@ -36,14 +32,13 @@
 #define SHIM_CAPTURES (1u << 2)	   /* shim.captures_open is not zero */
 #define SHIM_AWAY (1u << 3)	   /* the arbiter is gone or hung: the fail mode governs time */
 #define SHIM_PROFILING (1u << 4)
-
 #define SHIM_FOREIGN (SHIM_UNREADY | SHIM_PASSTHROUGH)
 #define SHIM_MAX_ORDINALS 64 /* GPUs that a process can see; those beyond are not managed */
 
 enum shim_device_state {
-	SHIM_DEVICE_NEW = 0,
-	SHIM_DEVICE_MANAGED = 1,
-	SHIM_DEVICE_UNMANAGED = 2, /* refused, or more than SLUICE_MAX_DEVICES */
+	SHIM_DEVICE_NEW,
+	SHIM_DEVICE_MANAGED,
+	SHIM_DEVICE_UNMANAGED, /* refused, or more than SLUICE_MAX_DEVICES */
 };
 
 /* Written in link_device_register under shim.lock, then `state` with release. */
@@ -62,7 +57,6 @@ struct shim {
 	_Atomic uint32_t flags; /* SHIM_* */
 	_Atomic uint32_t captures_open;
 	struct futex_lock lock; /* slow paths: attach, register, fork */
-	uint32_t pid;		/* of the process that attached */
 	uint32_t device_count;	/* what the driver shows; 0 until ready */
 	uint64_t mem_deadline_ns;
 	struct shim_device device[SHIM_MAX_ORDINALS];
@@ -99,8 +93,7 @@ static inline void shim_leave(void)
 	shim_thread.busy = 0;
 }
 
-/* The managed device of that ordinal, registering it at first use; NULL: not managed. Only
- * between shim_enter and shim_leave. */
+/* The device of that ordinal, registered at first use; NULL: not managed. Inside a hook only. */
 struct shim_device *shim_device_slow(CUdevice ordinal);
 
 static inline struct shim_device *shim_device(CUdevice ordinal)
@@ -114,11 +107,9 @@ static inline struct shim_device *shim_device(CUdevice ordinal)
 		return device;
 	return shim_device_slow(ordinal);
 }
-
 /* Of the calling thread's current context; NULL: none, or not managed. */
 struct shim_device *shim_device_current(void);
 
-/* Sets or clears bits of shim.flags. */
 void shim_set_flags(uint32_t set, uint32_t clear);
 
 /* captures_open up before the real begin; down if it fails, after an end, or when the origin
