@@ -31,6 +31,12 @@ env LD_LIBRARY_PATH="$preload_build/nulldriver" LD_PRELOAD="$(preload_list)" \
 managed lifecycle >"$out/inert" 2>"$out/inert.err" || bad=1
 check inert
 
+# What it says when it is asked to: one line.
+SLUICE_LOG=info managed lifecycle >"$out/loud" 2>"$out/loud.err" || bad=1
+sed 's/pid [0-9]*/pid N/' "$out/loud.err" | sort -u >"$out/loud.lines"
+printf 'sluice (pid N): not managed: no arbiter\n' | diff - "$out/loud.lines" || bad=1
+[ "$(wc -l <"$out/loud.err")" = 2 ] || { echo 'not once for each process'; bad=1; }
+
 printf 'default = { class = "best-effort"; memory = { max = "64 MiB"; }; };\n' >"$out/sluice.conf"
 arbiter_start
 managed lifecycle >"$out/under" 2>"$out/under.err" || bad=1
