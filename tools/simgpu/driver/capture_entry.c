@@ -49,7 +49,7 @@ static CUresult begin_into(CUstream handle, bool per_thread, CUgraph graph_handl
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!are_plain(data, count))
 		return sim_refuse("cuStreamBeginCaptureToGraph",
-				  "edges of programmatic launches are not modelled");
+				  "edges of programmatic launches");
 	for (size_t i = 0; i < count; i++)
 		if (graph_node_get(dependencies[i]) == NULL ||
 		    graph_node_get(dependencies[i])->graph != graph)
@@ -166,7 +166,7 @@ static CUresult update(CUstream handle, bool per_thread, const CUgraphNode *depe
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!are_plain(data, count))
 		return sim_refuse("cuStreamUpdateCaptureDependencies",
-				  "edges of programmatic launches are not modelled");
+				  "edges of programmatic launches");
 	pthread_mutex_lock(&stream->exec->lock);
 	if (stream->capture == NULL)
 		result = CUDA_ERROR_ILLEGAL_STATE;

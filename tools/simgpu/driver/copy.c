@@ -159,7 +159,7 @@ static CUresult check_peers(const char *call, CUcontext dst, CUcontext src)
 	    from->magic != SIM_MAGIC_CONTEXT)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (to->device != from->device)
-		return sim_refuse(call, "copies between two devices are not modelled");
+		return sim_refuse(call, "copies between two devices");
 	return CUDA_SUCCESS;
 }
 

@@ -55,7 +55,7 @@ static CUresult place(const char *call, const struct half *half, const CUDA_MEMC
 	enum side_need need = SIDE_ANY;
 
 	if (half->type == CU_MEMORYTYPE_ARRAY)
-		return sim_refuse(call, "arrays are not modelled");
+		return sim_refuse(call, "arrays");
 	if (half->type == CU_MEMORYTYPE_HOST)
 		need = SIDE_HOST;
 	else if (half->type == CU_MEMORYTYPE_DEVICE)

@@ -89,7 +89,7 @@ CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 	if (phEvent == NULL || (Flags & ~(unsigned int)EVENT_FLAGS) != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (Flags & CU_EVENT_INTERPROCESS)
-		return sim_refuse("cuEventCreate", "CU_EVENT_INTERPROCESS is not modelled");
+		return sim_refuse("cuEventCreate", "CU_EVENT_INTERPROCESS");
 	event = take_spare();
 	if (event == NULL)
 		return CUDA_ERROR_OUT_OF_MEMORY;
@@ -229,7 +229,7 @@ static CUresult wait(CUstream stream_handle, bool per_thread, CUevent handle, un
 		return CUDA_ERROR_INVALID_VALUE;
 	if (event->home->exec != stream->exec)
 		return sim_refuse("cuStreamWaitEvent",
-				  "waiting for an event of another device is not modelled");
+				  "waiting for an event of another device");
 	pthread_mutex_lock(&stream->exec->lock);
 	result = wait_locked(event, stream, flags);
 	pthread_mutex_unlock(&stream->exec->lock);

@@ -235,7 +235,7 @@ static CUresult change_edges(const char *call, CUgraph handle, const CUgraphNode
 		if (a == NULL || b == NULL || a->graph != graph || b->graph != graph || a == b)
 			return CUDA_ERROR_INVALID_VALUE;
 		if (data != NULL && (data[i].from_port || data[i].to_port || data[i].type))
-			return sim_refuse(call, "edges of programmatic launches are not modelled");
+			return sim_refuse(call, "edges of programmatic launches");
 		err = change(a, b);
 		if (err != 0)
 			return err == -ENOMEM ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_VALUE;

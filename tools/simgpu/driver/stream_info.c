@@ -144,7 +144,7 @@ static CUresult refuse_attribute(const char *call, CUstreamAttrID attr)
 {
 	char what[80];
 
-	snprintf(what, sizeof(what), "stream attribute %d is not modelled", (int)attr);
+	snprintf(what, sizeof(what), "stream attribute %d", (int)attr);
 	return sim_refuse(call, what);
 }
 

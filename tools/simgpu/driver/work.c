@@ -8,7 +8,7 @@
 #include "driver/graph.h"
 
 /* A copy or memset of one row is cut into pieces of this size, others into rows of about it. */
-#define PIECE_BYTES (2u << 20)
+#define PIECE_BYTES (256u << 10)
 
 static int dup_bytes(void **pointer, uint64_t bytes)
 {
