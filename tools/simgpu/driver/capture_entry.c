@@ -48,8 +48,7 @@ static CUresult begin_into(CUstream handle, bool per_thread, CUgraph graph_handl
 	if (graph == NULL || (count > 0 && dependencies == NULL))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!are_plain(data, count))
-		return sim_refuse("cuStreamBeginCaptureToGraph",
-				  "edges of programmatic launches");
+		return sim_refuse("cuStreamBeginCaptureToGraph", "edges of programmatic launches");
 	for (size_t i = 0; i < count; i++)
 		if (graph_node_get(dependencies[i]) == NULL ||
 		    graph_node_get(dependencies[i])->graph != graph)

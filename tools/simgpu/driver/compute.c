@@ -191,6 +191,7 @@ static struct op *unblock(struct op_list *list, struct op *chain)
 static struct op *set_computed(struct op *op, uint64_t duration_ns, struct op *chain)
 {
 	op->computed = true;
+	op_leave_module(op);
 	if (is_functional(op->work.kind))
 		tell_model(op, duration_ns);
 	return unblock(&op->waiters, chain);

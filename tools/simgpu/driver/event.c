@@ -228,8 +228,7 @@ static CUresult wait(CUstream stream_handle, bool per_thread, CUevent handle, un
 	if ((flags & ~(unsigned int)CU_EVENT_WAIT_EXTERNAL) != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (event->home->exec != stream->exec)
-		return sim_refuse("cuStreamWaitEvent",
-				  "waiting for an event of another device");
+		return sim_refuse("cuStreamWaitEvent", "waiting for an event of another device");
 	pthread_mutex_lock(&stream->exec->lock);
 	result = wait_locked(event, stream, flags);
 	pthread_mutex_unlock(&stream->exec->lock);

@@ -12,8 +12,9 @@
 #include "driver/queue.h"
 #include "driver/report.h"
 
-/* All of the process, one per device; grows only. */
-static struct exec *all;
+/* All of the process, one per device; grows only, at the head, so that it can be walked without the
+ * lock: release at the store, acquire at the load. */
+static struct exec *_Atomic all;
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define OVERSLEEP_FIRST_NS 40000
@@ -83,7 +84,7 @@ static CUresult exec_create(struct sim_device *device, struct exec **ret_exec)
 		return CUDA_ERROR_OPERATING_SYSTEM;
 	}
 	exec->next = all;
-	all = exec;
+	atomic_store_explicit(&all, exec, memory_order_release);
 	report_register(exec);
 	*ret_exec = exec;
 	return CUDA_SUCCESS;
@@ -91,7 +92,7 @@ static CUresult exec_create(struct sim_device *device, struct exec **ret_exec)
 
 struct exec *exec_first(void)
 {
-	return all;
+	return atomic_load_explicit(&all, memory_order_acquire);
 }
 
 static CUresult get_exec(struct sim_device *device, struct exec **ret_exec)

@@ -60,7 +60,7 @@ struct op {
 	uint64_t start_ns, end_ns;
 	uint32_t refs;
 	uint32_t waiting; /* functional parts it waits for */
-	bool ready, computed, awaited, at_head, is_timely;
+	bool ready, computed, awaited, at_head, is_timely, uses_module;
 	uint64_t least_ns; /* of time that its stream takes up to its end, from the first op on */
 	_Atomic bool complete;
 	/* the functional part, in chunks */
@@ -133,10 +133,12 @@ struct exec {
 	pthread_t keeper;
 	pthread_cond_t done; /* an awaited operation is complete, or nobody leads */
 	unsigned int done_waiters;
-	bool leading;	 /* a waiting thread sleeps to the next event */
-	bool collecting; /* a thread hands out results, perhaps without the lock */
-	bool dirty;	 /* the model changed since next_ns was asked */
-	uint64_t next_ns, oversleep_ns, poll_since_ns, keeper_until_ns;
+	bool leading;		       /* a waiting thread sleeps to the next event */
+	bool leader_due;	       /* and should look */
+	bool keeper_lazy, leader_lazy; /* sleep past ends that nobody could have seen */
+	bool collecting;	       /* a thread hands out results, perhaps without the lock */
+	bool dirty;		       /* the model changed since next_ns was asked */
+	uint64_t next_ns, oversleep_ns, poll_since_ns, keeper_until_ns, leader_until_ns;
 	uint64_t timely;  /* operations queued whose end somebody sees at once: writes, host work */
 	struct op *polls; /* wait-values that have begun */
 	_Atomic bool stop;

@@ -101,8 +101,7 @@ static CUresult instantiate(CUgraphExec *ret_handle, CUgraph handle, unsigned lo
 	if (graph == NULL || ret_handle == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
-		return sim_refuse("cuGraphInstantiate",
-				  "launches from the device");
+		return sim_refuse("cuGraphInstantiate", "launches from the device");
 	if (flags & ~(unsigned long long)KNOWN_FLAGS)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&context->legacy->exec->lock);

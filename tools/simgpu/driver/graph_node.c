@@ -262,8 +262,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 		return CUDA_ERROR_INVALID_VALUE;
 	if (nodeParams->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
 	    nodeParams->poolProps.handleTypes != CU_MEM_HANDLE_TYPE_NONE)
-		return sim_refuse("cuGraphAddMemAllocNode",
-				  "other than unshared device memory");
+		return sim_refuse("cuGraphAddMemAllocNode", "other than unshared device memory");
 	result = work_take_memory(context, nodeParams->bytesize, &work);
 	if (result == CUDA_SUCCESS)
 		nodeParams->dptr = work.memory.address;

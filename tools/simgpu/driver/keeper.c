@@ -158,7 +158,19 @@ void keeper_announce(struct exec *exec)
 {
 	if (exec->done_waiters > 0)
 		pthread_cond_broadcast(&exec->done);
-	if (exec->leading)
+	if (exec->leading) {
+		exec->leader_due = true;
+		segment_notify(exec->segment, exec->proc);
+	}
+}
+
+void keeper_be_exact(struct exec *exec)
+{
+	bool lazy = exec->keeper_lazy || exec->leader_lazy;
+
+	exec->leader_due = exec->leader_due || exec->leader_lazy;
+	exec->keeper_lazy = exec->leader_lazy = false;
+	if (lazy)
 		segment_notify(exec->segment, exec->proc);
 }
 
@@ -212,12 +224,16 @@ static void lead(struct op *op)
 	collect(exec, &seen, &deadline_ns);
 	if (is_over(op) || deadline_ns <= sim_now_ns())
 		return;
-	if (exec->timely == 0 && exec->done_waiters == 0 && earliest_end_ns(op) > deadline_ns)
+	exec->leader_lazy =
+		exec->timely == 0 && exec->done_waiters == 0 && earliest_end_ns(op) > deadline_ns;
+	if (exec->leader_lazy)
 		deadline_ns = earliest_end_ns(op);
 	op->awaited = true;
 	exec->leading = true;
-	pthread_mutex_unlock(&exec->lock);
+	exec->leader_due = false;
 	deadline_ns = earlier(deadline_ns, sim_now_ns() + REAP_NS);
+	exec->leader_until_ns = deadline_ns;
+	pthread_mutex_unlock(&exec->lock);
 	/* The thread is the program's: its slack is put back. */
 	slack = prctl(PR_GET_TIMERSLACK);
 	prctl(PR_SET_TIMERSLACK, 1);
@@ -227,6 +243,7 @@ static void lead(struct op *op)
 	pthread_mutex_lock(&exec->lock);
 	exec->oversleep_ns = oversleep_ns;
 	exec->leading = false;
+	exec->leader_lazy = false;
 }
 
 static void wait_done(struct exec *exec, uint64_t timeout_ns)
@@ -234,6 +251,8 @@ static void wait_done(struct exec *exec, uint64_t timeout_ns)
 	uint64_t until = sim_now_ns() + timeout_ns;
 	struct timespec ts = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
 
+	if (exec->leader_lazy)
+		keeper_be_exact(exec);
 	exec->done_waiters++;
 	pthread_cond_timedwait(&exec->done, &exec->lock, &ts);
 	exec->done_waiters--;
@@ -282,13 +301,25 @@ void keeper_breathe(struct exec *exec)
 
 /* ---- the thread ---- */
 
+/* Both sleep on one word, and a wake reaches one of them. If it was the keeper and not the leader,
+ * the keeper passes it on: while it is awake itself, the next one reaches the leader. */
+static void pass_on(struct exec *exec, uint64_t deadline_ns)
+{
+	if (!exec->leading || (!exec->leader_due && deadline_ns >= exec->leader_until_ns))
+		return;
+	exec->leader_due = false;
+	exec->leader_until_ns = 0;
+	segment_notify(exec->segment, exec->proc);
+}
+
 static uint64_t keeper_deadline(struct exec *exec, uint64_t deadline_ns)
 {
 	uint64_t now = sim_now_ns();
 
 	if (exec->leading)
 		deadline_ns = later(deadline_ns, STANDBY_NS);
-	if (exec->timely == 0 && deadline_ns < now + LAZY_NS)
+	exec->keeper_lazy = exec->timely == 0 && deadline_ns < now + LAZY_NS;
+	if (exec->keeper_lazy)
 		deadline_ns = now + LAZY_NS;
 	if (exec->polls != NULL)
 		deadline_ns = earlier(deadline_ns, now + poll_interval_ns(exec, now));
@@ -311,6 +342,7 @@ static void *keeper_main(void *arg)
 		}
 		collect(exec, &seen, &deadline_ns);
 		poll_check(exec);
+		pass_on(exec, deadline_ns);
 		deadline_ns = keeper_deadline(exec, deadline_ns);
 		exec->keeper_until_ns = deadline_ns;
 		pthread_mutex_unlock(&exec->lock);
@@ -322,6 +354,7 @@ static void *keeper_main(void *arg)
 		}
 		pthread_mutex_lock(&exec->lock);
 		exec->keeper_until_ns = 0;
+		exec->keeper_lazy = false;
 	}
 	pthread_mutex_unlock(&exec->lock);
 	return NULL;

@@ -203,8 +203,7 @@ static CUresult read_attribute(const CUlaunchAttribute *attribute, bool *coopera
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
 		if (is_single_block_cluster(attribute))
 			return CUDA_SUCCESS;
-		return sim_refuse("cuLaunchKernelEx",
-				  "clusters of several blocks");
+		return sim_refuse("cuLaunchKernelEx", "clusters of several blocks");
 	case CU_LAUNCH_ATTRIBUTE_IGNORE:
 	case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
 	case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
@@ -216,8 +215,7 @@ static CUresult read_attribute(const CUlaunchAttribute *attribute, bool *coopera
 	case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
 	case CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING: return CUDA_SUCCESS;
 	default:
-		snprintf(what, sizeof(what), "launch attribute %d",
-			 (int)attribute->id);
+		snprintf(what, sizeof(what), "launch attribute %d", (int)attribute->id);
 		return sim_refuse("cuLaunchKernelEx", what);
 	}
 }

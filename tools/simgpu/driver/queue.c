@@ -25,9 +25,11 @@ static struct op *op_new(struct exec *exec, struct work *work)
 	work->kind = WORK_NONE;
 	op->exec = exec;
 	op->refs = 1;
-	if (op->work.kind == WORK_KERNEL)
+	if (op->work.kind == WORK_KERNEL) {
+		op->uses_module = true;
 		atomic_fetch_add_explicit(&op->work.kernel.function->module->uses, 1,
 					  memory_order_relaxed);
+	}
 	return op;
 }
 
@@ -37,12 +39,18 @@ struct op *op_ref(struct op *op)
 	return op;
 }
 
+void op_leave_module(struct op *op)
+{
+	if (!op->uses_module)
+		return;
+	op->uses_module = false;
+	/* Pairs with the load in the module's unload: our reads of its code are over. */
+	atomic_fetch_sub_explicit(&op->work.kernel.function->module->uses, 1, memory_order_release);
+}
+
 void op_drop_work(struct op *op)
 {
-	if (op->work.kind == WORK_KERNEL)
-		/* Pairs with the load in the module's unload: our reads of its code are over. */
-		atomic_fetch_sub_explicit(&op->work.kernel.function->module->uses, 1,
-					  memory_order_release);
+	op_leave_module(op);
 	if (op->work.kind == WORK_WAIT)
 		op_put(op->work.wait.op);
 	work_finish(&op->work);
@@ -171,6 +179,8 @@ static void append(struct op *op, struct stream *stream, uint64_t least_ns)
 	op->home->refs++;
 	op->is_timely = is_timely(op->work.kind);
 	exec->timely += op->is_timely;
+	if (op->is_timely)
+		keeper_be_exact(exec);
 	op->least_ns = stream->least_ns += least_ns;
 	if (prev != NULL && !atomic_load_explicit(&prev->complete, memory_order_relaxed)) {
 		prev->next = op;

@@ -17,8 +17,9 @@ CUresult queue_add(struct stream *stream, struct work *work, struct op **ret_op)
 /* Nothing where `op` is NULL or over, or earlier in the same stream. */
 CUresult queue_add_wait(struct stream *stream, struct op *op);
 struct op *op_ref(struct op *op);
-void op_put(struct op *op);	  /* NULL is fine */
-void op_drop_work(struct op *op); /* what its work owns, once it is over */
+void op_put(struct op *op);	     /* NULL is fine */
+void op_leave_module(struct op *op); /* nothing of its kernel is run any more */
+void op_drop_work(struct op *op);    /* what its work owns, once it is over */
 void home_put(struct home *home);
 /* Of a home that has stopped. */
 CUresult home_error(struct home *home);
@@ -69,6 +70,8 @@ CUresult keeper_wait(struct op *op);
 bool keeper_is_complete(struct op *op);
 /* Until something happened, at most about a millisecond: for whoever wants room. */
 void keeper_breathe(struct exec *exec);
+/* From now on an end can be seen at once: whoever sleeps past ends looks again. */
+void keeper_be_exact(struct exec *exec);
 /* An operation that threads sleep for is over. */
 void keeper_announce(struct exec *exec);
 
