@@ -321,14 +321,14 @@ static void compare(bool mps, uint64_t run)
 
 START_TEST(same_times_with_mps)
 {
-	for (uint64_t run = 1; run <= 100; run++)
+	for (uint64_t run = 1; run <= 25 * EFFORT; run++)
 		compare(true, run);
 }
 END_TEST
 
 START_TEST(same_times_in_slices)
 {
-	for (uint64_t run = 1; run <= 100; run++)
+	for (uint64_t run = 1; run <= 25 * EFFORT; run++)
 		compare(false, run);
 }
 END_TEST

@@ -114,7 +114,7 @@ static bool any_dropped(void)
 
 START_TEST(nothing_is_lost)
 {
-	for (uint64_t seed = 1; seed <= 100; seed++)
+	for (uint64_t seed = 1; seed <= 15 * EFFORT; seed++)
 		one_run(seed, 3000);
 }
 END_TEST

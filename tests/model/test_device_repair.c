@@ -12,9 +12,9 @@
 
 #include "device_random.h"
 
-#define STEPS 4000 /* instructions to step through for one call: each is a trap */
-#define SHOTS 60   /* of the timer, for one call */
-#define DYING 0	   /* the process that makes the call */
+#define STEPS (1000 * EFFORT) /* instructions to step through for one call: each is a trap */
+#define SHOTS (15 * EFFORT)   /* of the timer, for one call */
+#define DYING 0		      /* the process that makes the call */
 
 #if defined(__x86_64__)
 

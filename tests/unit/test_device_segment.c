@@ -252,6 +252,50 @@ START_TEST(a_killed_process_is_reaped)
 }
 END_TEST
 
+static void child_becomes_another(int tell)
+{
+	int ready[2];
+
+	if (pipe(ready))
+		_exit(4);
+	child_works(ready[1]);
+	(void)fcntl(tell, F_SETFD, FD_CLOEXEC);
+	(void)execl("/bin/sleep", "sleep", "600", (char *)NULL);
+	_exit(5);
+}
+
+START_TEST(a_process_that_became_another_program_is_reaped)
+{
+	struct segment *segment;
+	int tell[2];
+	char byte;
+	pid_t pid;
+
+	new_instance();
+	segment = open_default();
+	if (!(segment->key >> 40)) /* the kernel does not say where the stack starts */
+		goto out;
+	ck_assert_int_eq(pipe(tell), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		(void)close(tell[0]);
+		child_becomes_another(tell[1]);
+	}
+	ck_assert_int_eq(close(tell[1]), 0);
+	ck_assert_int_eq(read(tell[0], &byte, 1), 0); /* closed by the exec */
+	ck_assert_int_eq(close(tell[0]), 0);
+	ck_assert_uint_eq(segment_reap(segment, sluice_now_ns(), true), 1);
+	ck_assert_int_eq(kill(pid, 0), 0);
+	end_child(pid);
+	segment_lock(segment);
+	ck_assert_uint_eq(model_mem_used(segment_model(segment), UINT32_MAX), 0);
+	segment_unlock(segment);
+out:
+	segment_close(segment);
+}
+END_TEST
+
 START_TEST(cheap_reaping_finds_all_in_a_few_turns)
 {
 	struct segment *segment;
@@ -421,6 +465,7 @@ static void child_opens_and_closes(void)
 {
 	struct model_desc desc = test_desc(false);
 	struct segment *segment;
+	struct stat status;
 	uint32_t proc;
 
 	for (int i = 0; i < 100; i++) {
@@ -430,6 +475,9 @@ static void child_opens_and_closes(void)
 		}
 		if (segment_join(segment, &proc))
 			_exit(2);
+		/* While a member lives, the file that has the name is the one it has open. */
+		if (stat(segment_path(segment), &status) || status.st_ino != segment->inode)
+			_exit(3);
 		segment_close(segment);
 	}
 	_exit(0);
@@ -490,6 +538,53 @@ static void child_hammers(int tell)
 		segment_unlock(segment);
 	}
 }
+
+/* Dies with the lock held and sums, masks and lists in the middle of a change. */
+static void child_leaves_a_mess(int tell)
+{
+	struct model_desc desc = test_desc(true);
+	struct segment *segment;
+	struct model *model;
+
+	if (segment_open(name, 0, &desc, &segment, &other, error))
+		_exit(1);
+	segment_lock(segment);
+	model = segment_model(segment);
+	model->mem_used += 12345;
+	model->procs_timed = model->procs_used = 0;
+	model->stream[0].head = MODEL_NONE;
+	model->op_free = 0;
+	say(tell);
+}
+
+START_TEST(the_next_holder_repairs)
+{
+	struct model_desc desc = test_desc(true);
+	struct model_op_desc kernel = {
+		.kind = MODEL_KERNEL, .blocks = 3, .blocks_per_sm = 1, .block_ns = 500};
+	struct segment *segment;
+	struct model_done done;
+	uint32_t proc, stream;
+	uint64_t op;
+
+	new_instance();
+	segment = open_with(&desc);
+	ck_assert_int_eq(segment_join(segment, &proc), 0);
+	segment_lock(segment);
+	ck_assert_int_eq(model_stream_create(segment_model(segment), proc, 0, &stream), 0);
+	kernel.functional = 1;
+	ck_assert_int_eq(model_submit(segment_model(segment), 1, stream, &kernel, &op), 0);
+	segment_unlock(segment);
+	end_child(start_child(child_leaves_a_mess));
+	segment_lock(segment);
+	ck_assert_uint_eq(model_mem_used(segment_model(segment), UINT32_MAX), 1 << 20);
+	model_functional_done(segment_model(segment), sluice_now_ns(), op, 0);
+	ck_assert_uint_eq(model_collect(segment_model(segment), proc, 1, &done), 1);
+	ck_assert_uint_eq(done.op, op);
+	segment_unlock(segment);
+	segment_close(segment);
+}
+END_TEST
 
 START_TEST(kills_at_random_leave_the_others_whole)
 {
@@ -671,6 +766,7 @@ int main(void)
 	tcase_add_test(tcase, names_that_are_none_are_refused);
 	tcase_add_test(tcase, joining_is_once_and_leaving_gives_all_back);
 	tcase_add_test(tcase, a_killed_process_is_reaped);
+	tcase_add_test(tcase, a_process_that_became_another_program_is_reaped);
 	tcase_add_test(tcase, cheap_reaping_finds_all_in_a_few_turns);
 	tcase_add_test(tcase, joining_makes_room_by_reaping);
 	tcase_add_test(tcase, what_the_dead_left_is_taken_over);
@@ -680,6 +776,7 @@ int main(void)
 	tcase_add_test(tcase, a_file_that_nobody_finished_is_replaced);
 	tcase_add_test(tcase, where_there_is_no_room_the_next_folder_is_taken);
 	tcase_add_test(tcase, many_open_and_close_at_once);
+	tcase_add_test(tcase, the_next_holder_repairs);
 	tcase_add_test(tcase, kills_at_random_leave_the_others_whole);
 	tcase_add_test(tcase, a_submission_wakes_the_time_keeper);
 	tcase_add_test(tcase, a_slice_that_comes_free_wakes_who_waits_for_it);

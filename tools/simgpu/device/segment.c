@@ -71,7 +71,7 @@ int segment_open_in(const char *const *dirs, const char *instance, uint32_t ordi
 		return -ENOMEM;
 	}
 	segment->pid = (uint32_t)getpid();
-	if (!process_start(segment->pid, &segment->key)) {
+	if (!process_key(segment->pid, &segment->key)) {
 		(void)snprintf(ret_error, SEGMENT_ERROR_MAX,
 			       "/proc/%u/stat cannot be read; mount /proc", segment->pid);
 		free(segment);

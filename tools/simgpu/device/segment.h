@@ -79,7 +79,8 @@ void segment_wait(struct segment *segment, uint32_t proc, uint32_t seen, uint64_
 void segment_notify(struct segment *segment, uint32_t proc);
 
 /*
- * Detaches processes that are gone (a zombie is). Without the lock. Cheap: does nothing when any
+ * Detaches processes that are gone (a zombie is, and one that became another program by exec, which
+ * it may have done without closing anything). Without the lock. Cheap: does nothing when any
  * process did it in the last 10 ms, and looks for zombies among a few processes a time;
  * `thorough` does all at once: for a call that failed for want of memory or room. Returns how
  * many it detached.

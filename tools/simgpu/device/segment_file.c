@@ -68,9 +68,7 @@ static void lock_init(pthread_mutex_t *lock)
 
 static bool member_lives(const struct member *member)
 {
-	uint64_t key;
-
-	return member->pid && process_start(member->pid, &key) && key == member->key;
+	return member->pid && process_lives(member->pid, member->key);
 }
 
 static bool member_is_self(const struct segment *segment, const struct member *member)

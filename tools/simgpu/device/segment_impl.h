@@ -24,7 +24,7 @@
 struct member {
 	uint32_t pid; /* 0: free */
 	uint32_t reserved;
-	uint64_t key; /* start time, so that a pid used again is told apart */
+	uint64_t key; /* process_key */
 };
 
 struct sleeper {
@@ -77,8 +77,11 @@ int segment_open_in(const char *const *dirs, const char *instance, uint32_t ordi
 		    const struct model_desc *desc, struct segment **ret_segment,
 		    bool *ret_other_desc, char *ret_error);
 
-/* segment_live.c: false where there is no such process any more (a zombie is none). */
-bool process_start(uint32_t pid, uint64_t *ret_key);
+/* segment_live.c. A key tells an incarnation of a pid: a later process, or the same one after it
+ * became another program, has another. Both are false where there is no such process any more (a
+ * zombie is none). */
+bool process_key(uint32_t pid, uint64_t *ret_key);
+bool process_lives(uint32_t pid, uint64_t key);
 uint64_t process_namespace(void); /* of pids; 0: unknown */
 
 #endif

@@ -11,26 +11,40 @@
 
 #include "device/segment_impl.h"
 
+#define KEY_START_BITS 40
+#define KEY_START_MASK ((1ull << KEY_START_BITS) - 1)
+
+/* A key is the start time, in ticks, below a hash of where the program's stack starts, which
+ * changes when the process becomes another program. 0: not to be seen by us, matches any. */
+static uint64_t make_key(uint64_t start, uint64_t stack)
+{
+	uint64_t hash = stack * 0x9e3779b97f4a7c15ull >> KEY_START_BITS;
+
+	if (stack && !hash)
+		hash = 1;
+	return (start & KEY_START_MASK) | hash << KEY_START_BITS;
+}
+
 /* Fields of /proc/PID/stat behind the name, which may hold anything: 3 is the state, 22 the start
- * time. */
+ * time, 28 the start of the stack. */
 static bool parse_stat(const char *text, uint64_t *ret_key)
 {
 	const char *at = strrchr(text, ')');
-	unsigned long long start;
+	unsigned long long start, stack;
 	char state;
 
 	if (!at || sscanf(at + 1, " %c", &state) != 1 || state == 'Z' || state == 'X')
 		return false;
 	if (sscanf(at + 1,
-		   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
-		   " %*s %*s %llu",
-		   &start) != 1)
+		   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+		   " %llu %*s %*s %*s %*s %*s %llu",
+		   &start, &stack) != 2)
 		return false;
-	*ret_key = start;
+	*ret_key = make_key(start, stack);
 	return true;
 }
 
-bool process_start(uint32_t pid, uint64_t *ret_key)
+bool process_key(uint32_t pid, uint64_t *ret_key)
 {
 	char path[64], text[1024];
 	ssize_t got;
@@ -48,6 +62,15 @@ bool process_start(uint32_t pid, uint64_t *ret_key)
 	return parse_stat(text, ret_key);
 }
 
+bool process_lives(uint32_t pid, uint64_t key)
+{
+	uint64_t now;
+
+	if (!process_key(pid, &now) || (now & KEY_START_MASK) != (key & KEY_START_MASK))
+		return false;
+	return now == key || !(now >> KEY_START_BITS) || !(key >> KEY_START_BITS);
+}
+
 uint64_t process_namespace(void)
 {
 	struct stat status;
@@ -62,11 +85,9 @@ struct candidate {
 
 static bool is_dead(const struct candidate *candidate, bool look_closely)
 {
-	uint64_t key;
-
 	if (kill((pid_t)candidate->pid, 0) && errno == ESRCH)
 		return true;
-	return look_closely && (!process_start(candidate->pid, &key) || key != candidate->key);
+	return look_closely && !process_lives(candidate->pid, candidate->key);
 }
 
 /* Only if the slot is still that process's: somebody else may have been faster. */
