@@ -20,7 +20,7 @@ void copy_begin(struct launch *launch, enum predict_kind kind, uint64_t bytes, C
 
 void copy_end(struct launch *launch, CUresult result, CUstream key, bool returned)
 {
-	if (result == CUDA_SUCCESS && returned && launch->way == LAUNCH_NOTED)
+	if (result == CUDA_SUCCESS && returned && launch->way >= LAUNCH_ADMITTED)
 		sync_blocking_copy(key);
 	launch_end(launch, result);
 }

@@ -62,7 +62,7 @@ enum predict_kind copy_kind(CUmemorytype to, CUmemorytype from);
 			copy_begin(&launch, kind, piece, launch_key, flags); \
 			result = call; \
 			copy_end(&launch, result, launch_key, \
-				 done + piece == bytes && launch.way == LAUNCH_NOTED && \
+				 done + piece == bytes && launch.way >= LAUNCH_ADMITTED && \
 					 (returned)); \
 			done += piece; \
 		} while (result == CUDA_SUCCESS && done < bytes); \

@@ -41,7 +41,7 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned in
 
 	if (likely(launch_fast(predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX,
 						  blockDimY, blockDimZ, sharedMemBytes),
-			       PREDICT_KERNEL_NS, key)))
+			       key)))
 		return real.cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
 					   blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
 	return kernel_slow(real.cuLaunchKernel, key, f, gridDimX, gridDimY, gridDimZ, blockDimX,
@@ -58,7 +58,7 @@ CUresult CUDAAPI cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsign
 
 	if (likely(launch_fast(predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX,
 						  blockDimY, blockDimZ, sharedMemBytes),
-			       PREDICT_KERNEL_NS, key)))
+			       key)))
 		return real.cuLaunchKernel_ptsz(f, gridDimX, gridDimY, gridDimZ, blockDimX,
 						blockDimY, blockDimZ, sharedMemBytes, hStream,
 						kernelParams, extra);
@@ -113,7 +113,7 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
 	if (unlikely(!config))
 		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
 	key = stream_key(config->hStream, false);
-	if (likely(launch_fast(config_tag(config, f), PREDICT_KERNEL_NS, key)))
+	if (likely(launch_fast(config_tag(config, f), key)))
 		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
 	return config_slow(real.cuLaunchKernelEx, key, config, f, kernelParams, extra);
 }
@@ -126,7 +126,7 @@ CUresult CUDAAPI cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction 
 	if (unlikely(!config))
 		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
 	key = stream_key(config->hStream, true);
-	if (likely(launch_fast(config_tag(config, f), PREDICT_KERNEL_NS, key)))
+	if (likely(launch_fast(config_tag(config, f), key)))
 		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
 	return config_slow(real.cuLaunchKernelEx_ptsz, key, config, f, kernelParams, extra);
 }

@@ -5,7 +5,7 @@
 /*
  * The way of a launch (kernel, graph, copy, memset) through the shim:
  *
- *   if (launch_fast(tag, guess_ns, key))
+ *   if (launch_fast(tag, key))
  *           return real.call(...);                a tail call: a few loads and compares before it
  *   launch_begin(&launch, ...);                   looks, waits, marks, samples: whatever is due
  *   result = real.call(...);
@@ -29,7 +29,7 @@
 #include "shim.h"
 #include "stream_state.h"
 
-#define LAUNCH_SEATS 8u /* streams that a thread remembers; a power of two */
+#define LAUNCH_SEATS 16u /* streams that a thread remembers; a power of two */
 
 struct launch_seat {
 	CUstream key; /* 0: empty; a key never is */
@@ -50,7 +50,8 @@ extern struct predict launch_predict;
 enum launch_way {
 	LAUNCH_FOREIGN,	  /* not ours to look at */
 	LAUNCH_UNTOUCHED, /* capturing, unmanaged: nothing noted; the thread is marked busy */
-	LAUNCH_NOTED,
+	LAUNCH_ADMITTED,  /* noted without a look */
+	LAUNCH_NOTED,	  /* the thread is marked busy */
 };
 
 struct launch {
@@ -64,13 +65,18 @@ struct launch {
 
 static inline uint32_t launch_seat_of(CUstream key)
 {
-	return ((uint32_t)(uintptr_t)key >> 4 ^ (uint32_t)(uintptr_t)key >> 9 ^
-		(uint32_t)(uintptr_t)key) &
-	       (LAUNCH_SEATS - 1);
+	return (uint32_t)((uintptr_t)key * 0x9e3779b97f4a7c15ull >> 60) & (LAUNCH_SEATS - 1);
 }
 
-/* Seats a stream that has a state and a lane already; NULL: the slow path must make them. */
-struct launch_seat *launch_sit(CUstream key);
+/* Two places for each key: its own, and the one beside. */
+static inline struct launch_seat *launch_seat(CUstream key)
+{
+	struct launch_seat *seat = &launch_thread.seat[launch_seat_of(key)];
+
+	if (unlikely(seat->key != key))
+		seat = &launch_thread.seat[launch_seat_of(key) ^ 1];
+	return seat;
+}
 
 static inline uint64_t launch_watched(const struct lane *lane)
 {
@@ -83,29 +89,13 @@ static inline uint64_t launch_watched(const struct lane *lane)
 	return moved;
 }
 
-static inline bool launch_fast(uint64_t tag, uint32_t guess_ns, CUstream key)
+/* The last looks, and the books. False: nothing was noted. */
+static inline __attribute__((always_inline)) bool launch_note(struct stream_state *stream,
+							      struct lane *lane,
+							      uint64_t launched_ns, uint32_t raw_ns)
 {
-	struct launch_seat *seat = &launch_thread.seat[launch_seat_of(key)];
-	struct stream_state *stream;
-	struct sluice_slot *slot;
-	struct lane *lane;
-	uint64_t launched_ns;
-	uint32_t raw_ns;
+	struct sluice_slot *slot = lane->slot;
 
-	if (unlikely(shim_thread.busy | shim_flags()))
-		return false;
-	if (unlikely(seat->key != key)) {
-		seat = launch_sit(key);
-		if (!seat)
-			return false;
-	}
-	lane = seat->lane;
-	stream = seat->stream;
-	slot = lane->slot;
-	raw_ns = predict_raw_ns(predict_find(&launch_predict, tag, guess_ns));
-	launched_ns = atomic_load_explicit(&slot->launched_ns, memory_order_relaxed) + raw_ns;
-	if (unlikely(launched_ns > atomic_load_explicit(&lane->stop_at_ns, memory_order_relaxed)))
-		return false;
 	/* Acquire: pairs with the arbiter's release. The activity comes last, before the call. */
 	if (unlikely((atomic_load_explicit(&lane->grant->epoch, memory_order_acquire) ^
 		      lane->epoch) |
@@ -122,6 +112,37 @@ static inline bool launch_fast(uint64_t tag, uint32_t guess_ns, CUstream key)
 			      atomic_load_explicit(&slot->launches, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
 	return true;
+}
+
+/*
+ * May this launch go, and has it been noted? No call in here, so that the caller's admitted path
+ * needs no frame: what is not in its first place is looked up by launch_begin.
+ */
+static inline __attribute__((always_inline)) bool launch_fast(uint64_t tag, CUstream key)
+{
+	struct predict_entry *entry;
+	struct launch_seat *seat;
+	struct lane *lane;
+	uint64_t launched_ns;
+	uint32_t raw_ns;
+
+	/* The tag first and alone: with a launch's eleven arguments alive there are few registers,
+	 * and what is spilt in between costs more than what is computed. */
+	__asm__("" : "+r"(tag));
+	entry = predict_home(&launch_predict, tag);
+	if (unlikely(shim_thread.busy | shim_flags()))
+		return false;
+	if (unlikely(atomic_load_explicit(&entry->tag, memory_order_acquire) != tag))
+		return false;
+	raw_ns = predict_raw_ns(entry);
+	seat = launch_seat(key);
+	if (unlikely(seat->key != key))
+		return false;
+	lane = seat->lane;
+	launched_ns = atomic_load_explicit(&lane->slot->launched_ns, memory_order_relaxed) + raw_ns;
+	if (unlikely(launched_ns > atomic_load_explicit(&lane->stop_at_ns, memory_order_relaxed)))
+		return false;
+	return launch_note(seat->stream, lane, launched_ns, raw_ns);
 }
 
 void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstream key,
