@@ -137,7 +137,9 @@ $(B)/obj/tools/sluice/%.o: private override CPPFLAGS += $(JANSSON_CFLAGS) $(LIBC
 $(B)/obj/tools/demo/%.o: private override CPPFLAGS += $(JANSSON_CFLAGS)
 $(B)/obj/tools/simgpu/%.o: private override CFLAGS += -fPIC -fvisibility=hidden
 $(B)/obj/tools/simgpu/%.o: private override CPPFLAGS += -Itools/simgpu $(CUDA_CPPFLAGS) $(LIBCONFIG_CFLAGS)
-$(B)/obj/tools/simgpu/ptx/%.o: private override CFLAGS += $(if $(SAN_FLAGS),,-O3)
+# The interpreter's arithmetic is IEEE's, step by step; registers and memory are raw bytes.
+$(B)/obj/tools/simgpu/ptx/%.o: private override CFLAGS += $(if $(SAN_FLAGS),,-O3) -ffp-contract=off \
+	-fno-math-errno -fno-trapping-math -fno-strict-aliasing
 $(B)/obj/gen/%.o: private override CFLAGS += -fPIC -fvisibility=hidden
 $(B)/obj/gen/%.o: private override CPPFLAGS += -Itools/simgpu $(CUDA_CPPFLAGS)
 $(B)/obj/tests/%.o: private override CPPFLAGS += -Itests -Itests/support -Ishim -Ischeduler -Itools -Itools/simgpu \
@@ -262,6 +264,11 @@ $(B)/tests/unit/ptx/%.ptx: tests/unit/ptx/%.cu $(B)/flags
 $(B)/tests/%: $(B)/obj/tests/%.o $$(call test_needs,$$@)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) -pthread -o $@ $< $(LIBS_$(call test_kind,$@)) $(CHECK_LIBS) -lm
+
+# Bench programs are ordinary CUDA programs, on a driver that does nothing.
+$(B)/tests/bench/%: $(B)/obj/tests/bench/%.o $(call A,shim_support) $(NULLDRIVER)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) -pthread -o $@ $< $(call A,shim_support) $(NULLDRIVER) -lm
 
 # Sanitizer runs leave out what measures or only looks at text.
 CHECKS := check-unit check-e2e $(if $(SAN_FLAGS),,check-static)

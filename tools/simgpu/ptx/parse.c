@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module's scope: directives, and what every other part of the parser leans on. */
+#include "ptx/parse.h"
+#include "ptx/build.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int parse_fail(struct parser *p, uint32_t line, const char *format, ...)
+{
+	va_list args;
+
+	if (p->failed)
+		return p->failed;
+	p->failed = -EINVAL;
+	p->error->line = line;
+	va_start(args, format);
+	vsnprintf(p->error->text, sizeof(p->error->text), format, args);
+	va_end(args);
+	return p->failed;
+}
+
+int parse_no_memory(struct parser *p)
+{
+	if (!p->failed) {
+		p->error->line = 0;
+		snprintf(p->error->text, sizeof(p->error->text),
+			 "no host memory left for the module");
+		p->failed = -ENOMEM;
+	}
+	return p->failed;
+}
+
+int parse_unexpected(struct parser *p, const char *wanted)
+{
+	const struct token *token = &p->lex.token;
+	int length = token->length > 40 ? 40 : (int)token->length;
+
+	if (token->kind == TOKEN_END)
+		return parse_fail(p, token->line, "the text ends where %s should be", wanted);
+	return parse_fail(p, token->line, "\"%s%.*s\" where %s should be",
+			  token->kind == TOKEN_DOT ? "." : "", length, token->start, wanted);
+}
+
+int build_refuse(struct parser *p, uint32_t line, const char *format, ...)
+{
+	struct ptx_function *fn = p->b.fn;
+	va_list args;
+
+	if (fn->refused)
+		return 0;
+	fn->refused = true;
+	fn->refusal.line = line;
+	va_start(args, format);
+	vsnprintf(fn->refusal.text, sizeof(fn->refusal.text), format, args);
+	va_end(args);
+	return 0;
+}
+
+int parse_expect(struct parser *p, char punct)
+{
+	char wanted[] = {'"', punct, '"', 0};
+
+	if (!lex_is(&p->lex, punct))
+		return parse_unexpected(p, wanted);
+	lex_next(&p->lex);
+	return 0;
+}
+
+bool parse_accept(struct parser *p, char punct)
+{
+	if (!lex_is(&p->lex, punct))
+		return false;
+	lex_next(&p->lex);
+	return true;
+}
+
+int parse_skip_braces(struct parser *p)
+{
+	unsigned depth = 0;
+
+	do {
+		if (p->lex.token.kind == TOKEN_END)
+			return parse_unexpected(p, "\"}\"");
+		if (lex_is(&p->lex, '{'))
+			depth++;
+		else if (lex_is(&p->lex, '}'))
+			depth--;
+		lex_next(&p->lex);
+	} while (depth);
+	return 0;
+}
+
+/* ---- scopes and symbols ---- */
+
+int scope_open(struct parser *p)
+{
+	uint32_t *parent = GROW(p->scope_parent, p->scopes, p->scope_capacity);
+
+	if (!parent)
+		return parse_no_memory(p);
+	*parent = p->scope;
+	p->scope = p->scopes - 1;
+	return 0;
+}
+
+void scope_close(struct parser *p)
+{
+	p->scope = p->scope_parent[p->scope];
+}
+
+struct symbol *symbol_in_scope(struct parser *p, const char *text, uint32_t length, uint32_t scope)
+{
+	for (;; scope = p->scope_parent[scope]) {
+		uint32_t index = names_get(&p->names, text, length, scope);
+
+		if (index != UINT32_MAX)
+			return &p->symbol[index];
+		if (!scope)
+			return NULL;
+	}
+}
+
+struct symbol *symbol_find(struct parser *p, const struct token *name)
+{
+	return symbol_in_scope(p, name->start, name->length, p->scope);
+}
+
+/* Scopes of register prefixes have this bit: "%r<9>" and "%r" are two names. */
+#define PREFIX_SCOPE 0x80000000u
+
+static struct symbol *add_in_scope(struct parser *p, const struct token *name, uint32_t scope,
+				   enum symbol_kind kind)
+{
+	uint32_t known = names_get(&p->names, name->start, name->length, scope);
+	struct symbol *symbol;
+
+	if (known != UINT32_MAX && p->symbol[known].kind != SYMBOL_UNKNOWN_VALUE) {
+		parse_fail(p, name->line, "%.*s is declared twice, first in line %u",
+			   name->length > 100 ? 100 : (int)name->length, name->start,
+			   p->symbol[known].line);
+		return NULL;
+	}
+	symbol = GROW(p->symbol, p->symbols, p->symbol_capacity);
+	if (!symbol || names_put(&p->names, name->start, name->length, scope, p->symbols - 1)) {
+		parse_no_memory(p);
+		return NULL;
+	}
+	symbol->kind = kind;
+	symbol->text = name->start;
+	symbol->length = name->length;
+	symbol->line = name->line;
+	return symbol;
+}
+
+struct symbol *symbol_add(struct parser *p, const struct token *name, enum symbol_kind kind)
+{
+	return add_in_scope(p, name, p->scope, kind);
+}
+
+struct symbol *symbol_add_regs(struct parser *p, const struct token *prefix, enum ptx_type type,
+			       uint32_t first, uint32_t count)
+{
+	struct symbol *symbol = add_in_scope(p, prefix, p->scope | PREFIX_SCOPE, SYMBOL_REGS);
+
+	if (symbol) {
+		symbol->type = type;
+		symbol->index = first;
+		symbol->count = count;
+	}
+	return symbol;
+}
+
+static bool find_numbered(struct parser *p, const struct token *name, enum ptx_type *ret_type,
+			  uint32_t *ret_vreg)
+{
+	uint32_t length = name->length;
+	uint32_t number = 0;
+
+	while (length && name->start[length - 1] >= '0' && name->start[length - 1] <= '9')
+		length--;
+	if (length == name->length || name->length - length > 7)
+		return false;
+	for (uint32_t i = length; i < name->length; i++)
+		number = number * 10 + (uint32_t)(name->start[i] - '0');
+	for (uint32_t scope = p->scope;; scope = p->scope_parent[scope]) {
+		uint32_t index = names_get(&p->names, name->start, length, scope | PREFIX_SCOPE);
+
+		if (index != UINT32_MAX && number < p->symbol[index].count) {
+			*ret_type = p->symbol[index].type;
+			*ret_vreg = p->symbol[index].index + number;
+			return true;
+		}
+		if (!scope)
+			return false;
+	}
+}
+
+bool symbol_find_reg(struct parser *p, const struct token *name, enum ptx_type *ret_type,
+		     uint32_t *ret_vreg)
+{
+	struct symbol *symbol;
+
+	if (find_numbered(p, name, ret_type, ret_vreg))
+		return true;
+	symbol = symbol_find(p, name);
+	if (!symbol || symbol->kind != SYMBOL_REG)
+		return false;
+	*ret_type = symbol->type;
+	*ret_vreg = symbol->index;
+	return true;
+}
+
+/* ---- directives ---- */
+
+static int parse_version(struct parser *p)
+{
+	lex_next(&p->lex);
+	if (p->lex.token.kind != TOKEN_F64)
+		return parse_unexpected(p, "a version such as 8.0");
+	p->seen_version = true;
+	lex_next(&p->lex);
+	return 0;
+}
+
+static int parse_target_name(struct parser *p)
+{
+	struct token name = p->lex.token;
+	uint32_t cc = 0;
+	char last;
+
+	if (name.kind != TOKEN_NAME)
+		return parse_unexpected(p, "a target such as sm_75");
+	lex_next(&p->lex);
+	if (name.length < 4 || memcmp(name.start, "sm_", 3))
+		return 0; /* texmode_independent, debug: no matter here */
+	for (uint32_t i = 3; i < name.length && name.start[i] >= '0' && name.start[i] <= '9'; i++)
+		cc = cc > 10000 ? cc : cc * 10 + (uint32_t)(name.start[i] - '0');
+	last = name.start[name.length - 1];
+	p->seen_target = true;
+	if (cc > p->cc)
+		return parse_fail(p, name.line, ".target %.*s is newer than the device's %u.%u",
+				  (int)name.length, name.start, p->cc / 10, p->cc % 10);
+	if (last == 'a' && cc != p->cc)
+		return parse_fail(
+			p, name.line, ".target %.*s runs on %u.%u only, the device is %u.%u",
+			(int)name.length, name.start, cc / 10, cc % 10, p->cc / 10, p->cc % 10);
+	return 0;
+}
+
+static int parse_target(struct parser *p)
+{
+	do {
+		lex_next(&p->lex);
+		if (parse_target_name(p))
+			return p->failed;
+	} while (lex_is(&p->lex, ','));
+	return 0;
+}
+
+static int parse_address_size(struct parser *p)
+{
+	lex_next(&p->lex);
+	if (p->lex.token.kind != TOKEN_INT || p->lex.token.value != 64)
+		return parse_fail(p, p->lex.token.line, ".address_size is not 64");
+	lex_next(&p->lex);
+	return 0;
+}
+
+static int parse_section(struct parser *p)
+{
+	lex_next(&p->lex);
+	if (p->lex.token.kind != TOKEN_NAME && p->lex.token.kind != TOKEN_DOT)
+		return parse_unexpected(p, "a section's name");
+	lex_next(&p->lex);
+	if (!lex_is(&p->lex, '{'))
+		return parse_unexpected(p, "\"{\"");
+	return parse_skip_braces(p);
+}
+
+static int parse_file(struct parser *p)
+{
+	do
+		lex_next(&p->lex);
+	while (p->lex.token.kind == TOKEN_INT || p->lex.token.kind == TOKEN_STRING ||
+	       lex_is(&p->lex, ','));
+	return 0;
+}
+
+static int parse_pragma(struct parser *p)
+{
+	do
+		lex_next(&p->lex);
+	while (p->lex.token.kind == TOKEN_STRING || lex_is(&p->lex, ','));
+	return parse_expect(p, ';');
+}
+
+/* .visible, .extern, .weak, .common: only .extern changes what follows. */
+static bool parse_linkage(struct parser *p)
+{
+	bool is_extern = false;
+
+	for (;; lex_next(&p->lex)) {
+		if (lex_is_dot(&p->lex, "extern"))
+			is_extern = true;
+		else if (!lex_is_dot(&p->lex, "visible") && !lex_is_dot(&p->lex, "weak") &&
+			 !lex_is_dot(&p->lex, "common"))
+			return is_extern;
+	}
+}
+
+static int parse_declaration(struct parser *p)
+{
+	bool is_extern = parse_linkage(p);
+
+	if (lex_is_dot(&p->lex, "entry"))
+		return function_parse(p, true);
+	if (lex_is_dot(&p->lex, "func"))
+		return function_parse(p, false);
+	if (lex_is_dot(&p->lex, "global"))
+		return variable_parse_global(p, false, is_extern);
+	if (lex_is_dot(&p->lex, "const"))
+		return variable_parse_global(p, true, is_extern);
+	if (lex_is_dot(&p->lex, "shared"))
+		return variable_parse_shared(p, is_extern);
+	return parse_unexpected(p, "a directive that a module may hold");
+}
+
+static int parse_directive(struct parser *p)
+{
+	static const struct {
+		const char *word;
+		int (*parse)(struct parser *p);
+	} directives[] = {
+		{"version", parse_version},
+		{"target", parse_target},
+		{"address_size", parse_address_size},
+		{"section", parse_section},
+		{"file", parse_file},
+		{"loc", parse_file},
+		{"pragma", parse_pragma},
+	};
+
+	for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {
+		if (lex_is_dot(&p->lex, directives[i].word))
+			return directives[i].parse(p);
+	}
+	if (!p->seen_version || !p->seen_target)
+		return parse_unexpected(p, "\".version\" and \".target\", which come first,");
+	return parse_declaration(p);
+}
+
+int module_parse(struct parser *p)
+{
+	if (p->lex.token.kind == TOKEN_END)
+		return parse_fail(p, 1, "the text is empty: no .version, no .target");
+	while (p->lex.token.kind != TOKEN_END) {
+		if (lex_is(&p->lex, ';'))
+			lex_next(&p->lex);
+		else if (parse_directive(p))
+			return p->failed;
+	}
+	if (!p->seen_version || !p->seen_target)
+		return parse_unexpected(p, "\".version\" and \".target\"");
+	return 0;
+}
