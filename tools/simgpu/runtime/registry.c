@@ -261,18 +261,33 @@ cudaError_t rt_kernel_of(const void *symbol, CUkernel *ret_kernel)
 	return cudaSuccess;
 }
 
-const void *rt_host_of_kernel(CUkernel kernel)
+/* A node of a graph answers with the kernel's function in its context. */
+static bool is_handle_of(const struct rt_function *function, CUkernel handle)
 {
-	const void *host = kernel;
+	CUfunction in_context;
+
+	if (!function->kernel)
+		return false;
+	return function->kernel == handle || (RT_CALL(RT_PLAIN, cuKernelGetFunction, &in_context,
+						      function->kernel) == cudaSuccess &&
+					      (CUkernel)in_context == handle);
+}
+
+const void *rt_host_of_kernel(CUkernel handle)
+{
+	const void *host = NULL;
 	struct rt_function *function, *next;
 
 	pthread_mutex_lock(&lock);
 	HASH_ITER(hh, functions, function, next) {
-		if (function->kernel == kernel)
+		if (!host && is_handle_of(function, handle))
 			host = function->host;
 	}
 	pthread_mutex_unlock(&lock);
-	return host;
+	if (host)
+		return host;
+	rt_kernel_remember(handle);
+	return handle;
 }
 
 /* A program names a managed variable by where it lies, not by the pointer that nvcc made of it. */

@@ -77,7 +77,8 @@ cudaError_t rt_function_kernel(struct rt_function *function, CUkernel *ret_kerne
 /* A host stub's address, or a handle that rt_kernel_remember was told of. */
 cudaError_t rt_kernel_of(const void *symbol, CUkernel *ret_kernel);
 void rt_kernel_remember(const void *handle);
-const void *rt_host_of_kernel(CUkernel kernel); /* the stub's address, or the handle itself */
+/* The stub's address of a kernel or function handle, or the handle itself. */
+const void *rt_host_of_kernel(CUkernel handle);
 /* A __device__, __constant__ or __managed__ variable. */
 cudaError_t rt_symbol_of(const void *symbol, CUdeviceptr *ret_address, size_t *ret_bytes);
 
