@@ -18,7 +18,7 @@
 #define BLOCKS 8
 #define CELLS (BATCH * WIDTH)	/* of an activation */
 #define WEIGHTS (WIDTH * WIDTH) /* of a layer: [out][in] */
-#define INPUT_FOLD 64		/* words of the raw input per cell */
+#define INPUT_FOLD 32		/* words of the raw input per cell */
 #define INPUT (CELLS * INPUT_FOLD)
 #define EPSILON 1e-3f
 #define RATE 0.02f
