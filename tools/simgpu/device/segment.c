@@ -2,6 +2,7 @@
 #include "device/segment.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -136,7 +137,7 @@ void segment_lock(struct segment *segment)
 
 static void wake(struct sleeper *sleeper)
 {
-	(void)syscall(SYS_futex, &sleeper->word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	(void)syscall(SYS_futex, &sleeper->word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* Whoever sleeps past its next event is told; returns the mask of those to wake. */

@@ -73,7 +73,7 @@ const char *segment_path(const struct segment *segment);
  * earlier where something waits to be collected, MODEL_NEVER where nothing is scheduled. */
 uint32_t segment_prepare_wait(struct segment *segment, uint32_t proc, uint64_t *ret_deadline_ns);
 /* Sleeps until notified after segment_prepare_wait, or the deadline (MODEL_NEVER: none). May
- * return early. The kernel adds the thread's timer slack: PR_SET_TIMERSLACK. */
+ * return early; any number of threads may wait for one process. The kernel adds the thread's timer slack: PR_SET_TIMERSLACK. */
 void segment_wait(struct segment *segment, uint32_t proc, uint32_t seen, uint64_t deadline_ns);
 /* Ends that sleep in any case (to stop the thread). With or without the lock. */
 void segment_notify(struct segment *segment, uint32_t proc);
