@@ -93,7 +93,7 @@ struct model_done {
 
 struct model_counters {
 	uint64_t kernels, copies, ops;
-	uint64_t late_ops; /* ended later than scheduled: their results took longer */
+	uint64_t late_ops; /* kernels and copies whose results took longer than scheduled */
 	uint64_t switches; /* changes of slice */
 	uint64_t busy_ns;  /* time in which a kernel or copy ran */
 };
