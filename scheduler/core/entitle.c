@@ -104,10 +104,10 @@ static void entitle_look(struct engine *engine, struct device *device, gate_filt
 		gate->was_held = false;
 		if (!filter(gate) || gate_is_paused(gate))
 			continue;
-		if (held) {
+		if (held || gate_is_full(gate))
 			gate->share->backlogged = true;
+		if (held)
 			gate->share->held_seen_ns = now_ns;
-		}
 		if (held || gate_in_flight(gate))
 			gate->share->busy = true;
 		if (gate->share->busy)

@@ -127,6 +127,13 @@ static inline uint64_t gate_in_flight_ns(const struct gate *gate)
 	return gate_in_flight(gate) ? gate->usage.launched_ns - gate->usage.completed_ns : 0;
 }
 
+/* Its window is what holds it: waits for the window are not counted as held. */
+static inline bool gate_is_full(const struct gate *gate)
+{
+	return gate->told_any && gate->told.window_ns != CORE_NO_LIMIT &&
+	       gate_in_flight_ns(gate) >= gate->told.window_ns / 2;
+}
+
 static inline const struct event_tenant *gate_set(const struct gate *gate)
 {
 	return &gate->process->tenant->set;

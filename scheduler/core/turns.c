@@ -176,7 +176,8 @@ static void turn_grant(struct device *device, const struct turn_terms *terms, ui
 /* While it drains: look about when it should be over. */
 static void turn_watch_drain(struct device *device, uint64_t now_ns)
 {
-	uint64_t wait_ns = gate_in_flight_ns(device->turn.gate) / 2;
+	uint64_t due_ns = device->turn.gate->closed_ns + device->turn.gate->flight_ns;
+	uint64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
 
 	wait_ns = wait_ns < POLL_MIN_NS ? POLL_MIN_NS : turn_min(wait_ns, POLL_NS);
 	device->turn.gate->next_watch = true;

@@ -96,22 +96,36 @@ static void activity_share_all(struct process *owner, uint32_t owner_local)
 	}
 }
 
-static void activity_attached_latency(struct process *process, uint32_t local)
+static void activity_send_own(struct process *process)
 {
 	struct sluice_msg_activity message = {.generation = process->generation};
 
-	process->local[local].counts = true;
-	process->local[local].alive_ns = process->local[local].request_ns =
-		process->arbiter->now_ns;
-	if (process->mapped) {
-		activity_share_all(process, local);
-		return;
-	}
 	sluice_wire_head(&message, SLUICE_MSG_ACTIVITY_OWN, sizeof(message), 0, 0);
 	if (connection_send_fds(process->connection, &message, &process->activity.fd, 1))
 		log_warning("tenant %s (pid %d): the activity page could not be sent",
 			    process->tenant->conf.name, (int)process->identity.pid);
 	grant_bump_mail(process);
+}
+
+static void activity_attached_latency(struct process *process, uint32_t local)
+{
+	process->local[local].counts = true;
+	process->local[local].alive_ns = process->local[local].request_ns =
+		process->arbiter->now_ns;
+	if (process->mapped)
+		activity_share_all(process, local);
+	else
+		activity_send_own(process);
+}
+
+void activity_resumed(struct process *process)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
+		any |= process->local[i].used;
+	if (any && process->latency && !process->mapped)
+		activity_send_own(process);
 }
 
 void activity_attached(struct process *process, uint32_t local)
@@ -135,12 +149,19 @@ void activity_attached(struct process *process, uint32_t local)
 }
 
 /* Its mapping is the last writable one: from here on even root cannot make another. */
-int activity_mapped(struct process *process)
+int activity_mapped(struct process *process, int32_t status)
 {
 	int r;
 
 	if (!process->latency)
 		return -EBADMSG;
+	if (status) {
+		log_warning(
+			"tenant %s (pid %d): could not map its activity page: %s; it holds nobody",
+			process->tenant->conf.name, (int)process->identity.pid,
+			strerror(status < 0 && status > -4096 ? -status : EINVAL));
+		return 0;
+	}
 	if (process->mapped)
 		return 0;
 	r = page_seal(&process->activity);
@@ -163,8 +184,9 @@ int activity_seen(struct process *process, const struct sluice_msg_activity *mes
 	    message->slot >= SLUICE_MAX_ACTIVITY || !process->local[message->device].used)
 		return -EBADMSG;
 	watch = &process->local[message->device].slot[message->slot];
-	/* Of a page that has gone meanwhile: nothing to name. */
-	if (!watch->owner || !watch->sent || watch->owner->generation != message->generation)
+	/* Not mapped, or of a page that has gone meanwhile: nothing to name. */
+	if (message->header.status || !watch->owner || !watch->sent ||
+	    watch->owner->generation != message->generation)
 		return 0;
 	watch->seen = true;
 	activity_show(process, message->device, message->slot);

@@ -105,6 +105,10 @@ static void read_gate(struct process *process, uint32_t local, bool thorough)
 			      .usage = reading_take(process, local, thorough, arbiter->now_ns)};
 
 	(void)arbiter_feed(arbiter, &event);
+	/* A change of turn waits for it, and its sleepers would look in 10 ms only. */
+	if (process->local[local].watched && !process->local[local].grant.open &&
+	    event.usage.launched_ns > event.usage.completed_ns)
+		grant_nudge(process, local);
 }
 
 static void read_gates(struct arbiter *arbiter, bool all)

@@ -5,10 +5,10 @@
 
 #include "daemon/process.h"
 
-static void futex_wake_all(_Atomic uint32_t *word)
+/* Shared futex: the sleepers are in another process. */
+static void futex_wake(_Atomic uint32_t *word, int count)
 {
-	/* Shared futex: the sleepers are in another process. */
-	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+	syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
 }
 
 /* Pairs with the shim's acquire load of epoch: what was stored before it is seen after it. */
@@ -21,8 +21,8 @@ static void grant_publish(struct process *process, uint32_t local)
 	/* Against the sleeper's count: it counts itself, then looks at epoch in the futex call. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&page->counters.sleeping, memory_order_relaxed)) {
-		futex_wake_all(&page->grant.gate);
-		futex_wake_all(&page->grant.epoch);
+		futex_wake(&page->grant.gate, INT_MAX);
+		futex_wake(&page->grant.epoch, INT_MAX);
 	}
 }
 
@@ -43,6 +43,11 @@ void grant_write(struct process *process, uint32_t local, const struct grant *gr
 	atomic_store_explicit(&page->gate, own->gate, memory_order_relaxed);
 	own->grant = *grant;
 	grant_publish(process, local);
+}
+
+void grant_nudge(struct process *process, uint32_t local)
+{
+	futex_wake(&process_page(process, local)->grant.gate, 1);
 }
 
 void grant_bump_mail(struct process *process)

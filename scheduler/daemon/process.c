@@ -251,7 +251,7 @@ int process_attach(struct process *process, const struct sluice_msg_device *mess
 		return r;
 	}
 	*ret_local = local;
-	return 0;
+	return 1;
 }
 
 int process_local(const struct process *process, uint32_t device)

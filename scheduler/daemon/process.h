@@ -77,7 +77,8 @@ int process_create(struct connection *connection, const struct sluice_msg_hello 
 		   uint32_t tenant, struct process **ret_process);
 /* Dead, or another program by now: frees gates, turn and memory. */
 void process_destroy(struct process *process, const char *why);
-/* Registers a device; *ret_local is its index in the pages. 0 or -errno, and why. */
+/* Registers a device; *ret_local is its index in the pages. 1: it has come up now, 0: it was there
+ * (a process that lost its connection registers again); -errno, and why. */
 int process_attach(struct process *process, const struct sluice_msg_device *message,
 		   uint32_t *ret_local, const char **ret_why);
 /* The index in the pages; -1: it has not registered the device. */
@@ -87,6 +88,8 @@ struct process *process_by_session(struct arbiter *arbiter, uint64_t session);
 /* ---- grants.c: writing the channel ------------------------------------------------------------ */
 
 void grant_write(struct process *process, uint32_t local, const struct grant *grant);
+/* Wakes one sleeper at a closed gate: it looks at what has completed, and says so. */
+void grant_nudge(struct process *process, uint32_t local);
 /* Something waits on the socket. */
 void grant_bump_mail(struct process *process);
 /* Which activity counts: sets the slot's generation. 0: none. */
@@ -104,7 +107,9 @@ uint64_t reading_launched_ns(struct process *process, uint32_t local);
 int activity_create(struct process *process);
 /* A gate has come up: hands out what pages there are. */
 void activity_attached(struct process *process, uint32_t local);
-int activity_mapped(struct process *process);
+/* The connection is back: what was not handed out is now. */
+void activity_resumed(struct process *process);
+int activity_mapped(struct process *process, int32_t status);
 int activity_seen(struct process *process, const struct sluice_msg_activity *message);
 /* The core's word. */
 void activity_count(struct process *owner, uint32_t local, bool counts);

@@ -20,25 +20,47 @@ static int session_refuse(struct connection *connection, uint32_t seq, int32_t s
 	return r;
 }
 
-/* An earlier program of the same process: exec has replaced it, or it says itself that it
- * connects anew. Its context is gone, or it registers what it still holds. */
-static void session_replace(struct connection *connection, uint64_t session)
+static bool session_is_lost(const struct process *process)
+{
+	char byte;
+
+	return !process->connection ||
+	       recv(process->connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/*
+ * Looks for what the same process left behind. With its session's number it comes back to it, to
+ * its pages and its memory: returned. Without, exec has replaced the program, and the context
+ * with its memory is gone. A second connection that stands is a second session.
+ */
+static struct process *session_earlier(struct connection *connection, uint64_t session,
+				       const struct tenant_entry *tenant)
 {
 	struct arbiter *arbiter = connection->arbiter;
+	struct process *resumed = NULL;
 
 	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
 		struct process *process = arbiter->process[i];
-		char byte;
 
-		if (!process || process->identity.pid != connection->identity.pid)
+		if (!process || process->identity.pid != connection->identity.pid ||
+		    !session_is_lost(process))
 			continue;
-		/* A second, independent connection of the same process stands. */
-		if (process->connection && process->session != session &&
-		    recv(process->connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
-			continue;
-		process_destroy(process, process->session == session ? "connects anew"
-								     : "runs another program");
+		if (process->session == session && process->tenant == tenant)
+			resumed = process;
+		else
+			process_destroy(process, process->session == session
+							 ? "belongs to another tenant now"
+							 : "runs another program");
 	}
+	return resumed;
+}
+
+static void session_resume(struct connection *connection, struct process *process)
+{
+	if (process->connection)
+		process->connection->process = NULL;
+	process->connection = connection;
+	connection->process = process;
 }
 
 static int session_welcome(struct connection *connection, const struct sluice_msg_hello *hello,
@@ -70,8 +92,9 @@ int session_hello(struct connection *connection, const struct sluice_packet *pac
 	struct sluice_msg_hello hello;
 	struct tenant_entry *tenant;
 	struct process *process;
+	bool resumed;
 	uint32_t index;
-	int r;
+	int r = 0;
 
 	sluice_wire_copy(packet, &hello, sizeof(hello));
 	if (!sluice_wire_is_text(hello.tenant, sizeof(hello.tenant)) ||
@@ -86,17 +109,26 @@ int session_hello(struct connection *connection, const struct sluice_packet *pac
 	tenant = reload_find(arbiter, arbiter->config.tenant[index].name);
 	if (!tenant)
 		tenant = &arbiter->tenant[0];
-	session_replace(connection, hello.session);
-	r = process_create(connection, &hello, (uint32_t)(tenant - arbiter->tenant), &process);
+	process = session_earlier(connection, hello.session, tenant);
+	resumed = process != NULL;
+	if (resumed)
+		session_resume(connection, process);
+	else
+		r = process_create(connection, &hello, (uint32_t)(tenant - arbiter->tenant),
+				   &process);
 	if (r)
 		return session_refuse(connection, hello.header.seq, r,
 				      r == -EMFILE
 					      ? "the arbiter has as many processes as it can hold"
 					      : "the arbiter could not make the shared pages");
 	connection->kind = CONNECTION_SHIM;
-	log_info("tenant %s (pid %d): %s has come%s%s", tenant->conf.name,
-		 (int)process->identity.pid, process->program, *remark ? "; " : "", remark);
-	return session_welcome(connection, &hello, remark);
+	log_info("tenant %s (pid %d): %s has come%s%s%s", tenant->conf.name,
+		 (int)process->identity.pid, process->program, resumed ? " back" : "",
+		 *remark ? "; " : "", remark);
+	r = session_welcome(connection, &hello, remark);
+	if (!r && resumed)
+		activity_resumed(process);
+	return r;
 }
 
 static int session_device(struct process *process, const struct sluice_packet *packet)
@@ -105,18 +137,20 @@ static int session_device(struct process *process, const struct sluice_packet *p
 	struct sluice_msg_device message;
 	const char *why = "";
 	uint32_t local;
+	bool fresh;
 	int r;
 
 	sluice_wire_copy(packet, &message, sizeof(message));
 	r = process_attach(process, &message, &local, &why);
-	if (r)
+	if (r < 0)
 		return connection_send_text(process->connection, SLUICE_MSG_REFUSED,
 					    message.header.seq, r, "%s", why);
+	fresh = r > 0;
 	answer.index = local;
 	answer.memory_max_bytes = process->tenant->conf.memory_max_bytes;
 	sluice_wire_head(&answer, SLUICE_MSG_DEVICE_OK, sizeof(answer), message.header.seq, 0);
 	r = connection_send(process->connection, &answer);
-	if (!r)
+	if (!r && fresh)
 		activity_attached(process, local);
 	return r;
 }
@@ -184,7 +218,7 @@ int session_message(struct connection *connection, const struct sluice_packet *p
 		return -EBADMSG;
 	switch (type) {
 	case SLUICE_MSG_DEVICE: return session_device(process, packet);
-	case SLUICE_MSG_ACTIVITY_MAPPED: return activity_mapped(process);
+	case SLUICE_MSG_ACTIVITY_MAPPED: return activity_mapped(process, packet->header.status);
 	case SLUICE_MSG_ACTIVITY_SEEN: return session_activity_seen(process, packet);
 	case SLUICE_MSG_WANT: return session_want(process, packet);
 	case SLUICE_MSG_MEM_REQUEST:
