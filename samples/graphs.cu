@@ -84,6 +84,7 @@ static cudaGraphExec_t capture(const struct work *w, uint32_t *in)
 	CHECK(cudaEventRecord(w->join, w->side));
 	CHECK(cudaStreamWaitEvent(w->main, w->join, 0));
 	combine<<<blocks, BLOCK, 0, w->main>>>(w->x, w->y, w->n);
+	CHECK(cudaGetLastError()); /* of all launches above */
 	CHECK(cudaMemcpyAsync(w->host_out, w->x, bytes, cudaMemcpyDeviceToHost, w->main));
 	CHECK(cudaStreamEndCapture(w->main, &graph));
 	CHECK(cudaGraphInstantiate(&exec, graph, 0));
