@@ -445,6 +445,54 @@ START_TEST(test_allocations_in_a_capture)
 }
 END_TEST
 
+START_TEST(test_nodes_by_one_structure)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
+	CUkernelNodeAttrValue attribute = {.priority = -3}, back;
+	CUDA_KERNEL_NODE_PARAMS_v1 kernel;
+	CUgraphEdgeData edge = {.from_port = 1};
+	CUgraphNode set, inc, host;
+	CUgraph graph;
+	CUgraphExec exec;
+
+	calls = 0;
+	ck_cuda(cuGraphCreate(&graph, 0));
+	params.memset.dst = w.data;
+	params.memset.value = 20;
+	params.memset.elementSize = 4;
+	params.memset.width = params.memset.height = 1;
+	ck_cuda(cuGraphAddNode_v2(&set, graph, NULL, NULL, 0, &params));
+	inc = add_kernel(graph, w.inc, 2, set);
+	ck_cuda(cuGraphKernelNodeSetAttribute(inc, CU_LAUNCH_ATTRIBUTE_PRIORITY, &attribute));
+	ck_cuda(cuGraphKernelNodeGetAttribute(inc, CU_LAUNCH_ATTRIBUTE_PRIORITY, &back));
+	ck_assert_int_eq(back.priority, -3);
+	ck_cuda(cuGraphKernelNodeGetParams(inc, &kernel));
+	ck_assert_uint_eq(*(uint64_t *)kernel.kernelParams[1], 2);
+	memset(&params, 0, sizeof(params));
+	params.type = CU_GRAPH_NODE_TYPE_HOST;
+	params.host.fn = count_call;
+	params.host.userData = (void *)1;
+	ck_cuda_is(cuGraphAddNode_v2(&host, graph, &inc, &edge, 1, &params),
+		   CUDA_ERROR_NOT_SUPPORTED);
+	ck_cuda(cuGraphAddNode(&host, graph, &inc, 1, &params));
+	params.host.userData = (void *)5;
+	ck_cuda(cuGraphNodeSetParams(host, &params));
+	ck_cuda_is(cuGraphNodeSetParams(inc, &params), CUDA_ERROR_INVALID_VALUE);
+	ck_cuda(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	ck_cuda(cuGraphLaunch(exec, w.a));
+	params.host.userData = (void *)7;
+	ck_cuda(cuGraphExecNodeSetParams(exec, host, &params));
+	ck_cuda(cuGraphLaunch(exec, w.a));
+	ck_cuda(cuStreamSynchronize(w.a));
+	ck_assert_int_eq(calls, 12);
+	ck_assert_uint_eq(exec_peek(0), 22);
+	params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+	ck_cuda_is(cuGraphAddNode(&host, graph, NULL, 0, &params), CUDA_ERROR_NOT_SUPPORTED);
+	ck_cuda(cuGraphExecDestroy(exec));
+	ck_cuda(cuGraphDestroy(graph));
+}
+END_TEST
+
 static TCase *make(void)
 {
 	TCase *tcase = tcase_create("graphs");
@@ -457,6 +505,7 @@ static TCase *make(void)
 	tcase_add_test(tcase, test_other_threads);
 	tcase_add_test(tcase, test_nodes_of_all_kinds);
 	tcase_add_test(tcase, test_structure);
+	tcase_add_test(tcase, test_nodes_by_one_structure);
 	tcase_add_test(tcase, test_changes_of_an_executable_graph);
 	tcase_add_test(tcase, test_a_wide_graph_captured_in_a_graph);
 	tcase_add_test(tcase, test_allocations_in_a_capture);

@@ -103,6 +103,17 @@ CUresult node_child_work(CUgraph handle, struct work *ret_work)
 	return CUDA_SUCCESS;
 }
 
+CUresult node_alloc_work(struct sim_context *context, const CUmemPoolProps *props, size_t bytes,
+			 struct work *ret_work)
+{
+	if (bytes == 0 || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (props->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+	    props->handleTypes != CU_MEM_HANDLE_TYPE_NONE)
+		return sim_refuse("cuGraphAddMemAllocNode", "other than unshared device memory");
+	return work_take_memory(context, bytes, ret_work);
+}
+
 CUresult node_set(struct graph_node *node, CUgraphNodeType type, struct work *work)
 {
 	if (node == NULL || node->type != type) {
@@ -257,13 +268,9 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (nodeParams == NULL || nodeParams->bytesize == 0 ||
-	    nodeParams->poolProps.allocType != CU_MEM_ALLOCATION_TYPE_PINNED)
+	if (nodeParams == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (nodeParams->poolProps.location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-	    nodeParams->poolProps.handleTypes != CU_MEM_HANDLE_TYPE_NONE)
-		return sim_refuse("cuGraphAddMemAllocNode", "other than unshared device memory");
-	result = work_take_memory(context, nodeParams->bytesize, &work);
+	result = node_alloc_work(context, &nodeParams->poolProps, nodeParams->bytesize, &work);
 	if (result == CUDA_SUCCESS)
 		nodeParams->dptr = work.memory.address;
 	return add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_ALLOC,
