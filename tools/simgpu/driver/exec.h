@@ -134,11 +134,10 @@ struct exec {
 	pthread_cond_t done; /* an awaited operation is complete, or nobody leads */
 	unsigned int done_waiters;
 	bool leading;		       /* a waiting thread sleeps to the next event */
-	bool leader_due;	       /* and should look */
 	bool keeper_lazy, leader_lazy; /* sleep past ends that nobody could have seen */
 	bool collecting;	       /* a thread hands out results, perhaps without the lock */
 	bool dirty;		       /* the model changed since next_ns was asked */
-	uint64_t next_ns, oversleep_ns, poll_since_ns, keeper_until_ns, leader_until_ns;
+	uint64_t next_ns, oversleep_ns, poll_since_ns, keeper_until_ns;
 	uint64_t timely;  /* operations queued whose end somebody sees at once: writes, host work */
 	struct op *polls; /* wait-values that have begun */
 	_Atomic bool stop;

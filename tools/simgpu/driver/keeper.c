@@ -158,17 +158,14 @@ void keeper_announce(struct exec *exec)
 {
 	if (exec->done_waiters > 0)
 		pthread_cond_broadcast(&exec->done);
-	if (exec->leading) {
-		exec->leader_due = true;
+	if (exec->leading)
 		segment_notify(exec->segment, exec->proc);
-	}
 }
 
 void keeper_be_exact(struct exec *exec)
 {
 	bool lazy = exec->keeper_lazy || exec->leader_lazy;
 
-	exec->leader_due = exec->leader_due || exec->leader_lazy;
 	exec->keeper_lazy = exec->leader_lazy = false;
 	if (lazy)
 		segment_notify(exec->segment, exec->proc);
@@ -230,9 +227,7 @@ static void lead(struct op *op)
 		deadline_ns = earliest_end_ns(op);
 	op->awaited = true;
 	exec->leading = true;
-	exec->leader_due = false;
 	deadline_ns = earlier(deadline_ns, sim_now_ns() + REAP_NS);
-	exec->leader_until_ns = deadline_ns;
 	pthread_mutex_unlock(&exec->lock);
 	/* The thread is the program's: its slack is put back. */
 	slack = prctl(PR_GET_TIMERSLACK);
@@ -301,17 +296,6 @@ void keeper_breathe(struct exec *exec)
 
 /* ---- the thread ---- */
 
-/* Both sleep on one word, and a wake reaches one of them. If it was the keeper and not the leader,
- * the keeper passes it on: while it is awake itself, the next one reaches the leader. */
-static void pass_on(struct exec *exec, uint64_t deadline_ns)
-{
-	if (!exec->leading || (!exec->leader_due && deadline_ns >= exec->leader_until_ns))
-		return;
-	exec->leader_due = false;
-	exec->leader_until_ns = 0;
-	segment_notify(exec->segment, exec->proc);
-}
-
 static uint64_t keeper_deadline(struct exec *exec, uint64_t deadline_ns)
 {
 	uint64_t now = sim_now_ns();
@@ -342,7 +326,6 @@ static void *keeper_main(void *arg)
 		}
 		collect(exec, &seen, &deadline_ns);
 		poll_check(exec);
-		pass_on(exec, deadline_ns);
 		deadline_ns = keeper_deadline(exec, deadline_ns);
 		exec->keeper_until_ns = deadline_ns;
 		pthread_mutex_unlock(&exec->lock);
