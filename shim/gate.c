@@ -255,18 +255,25 @@ static bool want_is_due(struct gate *gate, enum gate_reason reason, uint64_t now
 	return true;
 }
 
-/* A held thread's last marker: else nothing would show that the pipe has run empty. */
-static void mark_held(struct gate *gate, struct stream_state *stream)
+/* Trailing markers, of every stream with work that none covers: else nothing would show that the
+ * pipe has run empty. Another thread's per-thread stream cannot be reached from here. */
+static void mark_held(struct gate *gate)
 {
-	futex_unlock(&gate->lock);
-	if (inflight_is_due(stream, 1))
+	for (uint32_t i = 0; i < gate->stream_count; i++) {
+		struct stream_state *stream = gate->stream[i];
+
+		if (!inflight_is_due(stream, 1) || (stream->handle == CU_STREAM_PER_THREAD &&
+						    stream->thread != launch_thread_number()))
+			continue;
+		futex_unlock(&gate->lock);
 		inflight_mark(stream);
-	futex_lock(&gate->lock);
+		futex_lock(&gate->lock);
+	}
 }
 
 /* One look, and one wait if it says so. True: admitted. With gate->lock, which it drops to wait. */
-static bool gate_try(struct gate *gate, struct lane *lane, struct stream_state *stream,
-		     uint32_t cost_ns, struct gate_hold *hold, struct gate_view *view)
+static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, struct gate_hold *hold,
+		     struct gate_view *view)
 {
 	uint64_t now_ns = sluice_now_ns();
 	enum link_state link;
@@ -291,10 +298,10 @@ static bool gate_try(struct gate *gate, struct lane *lane, struct stream_state *
 	if (hold->reason <= GATE_FORCED)
 		return true;
 	hold_count(gate, hold, now_ns);
+	mark_held(gate);
 	if (!hold->since_ns) {
+		/* They may land at once: look again before sleeping. */
 		hold->since_ns = now_ns;
-		/* It may land at once: look again before sleeping. */
-		mark_held(gate, stream);
 		return false;
 	}
 	want = want_is_due(gate, hold->reason, now_ns);
@@ -315,7 +322,7 @@ void gate_enter(struct gate *gate, struct lane *lane, struct stream_state *strea
 	int saved = errno;
 
 	futex_lock(&gate->lock);
-	while (!gate_try(gate, lane, stream, cost_ns, &hold, &view))
+	while (!gate_try(gate, lane, cost_ns, &hold, &view))
 		continue;
 	now_ns = sluice_now_ns();
 	hold_end(gate, &hold, now_ns);
@@ -337,8 +344,18 @@ void gate_enter(struct gate *gate, struct lane *lane, struct stream_state *strea
 	errno = saved;
 }
 
-void gate_pass(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns,
-	       uint64_t key)
+void gate_raise(struct gate *gate, struct stream_state *stream, uint64_t key)
+{
+	uint64_t now_ns = sluice_now_ns();
+
+	futex_lock(&gate->lock);
+	gate_follow(gate);
+	if (atomic_load_explicit(&stream->quiet, memory_order_relaxed))
+		request_launch(stream, key, now_ns);
+	futex_unlock(&gate->lock);
+}
+
+void gate_pass(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns)
 {
 	uint64_t now_ns = sluice_now_ns();
 	int saved = errno;
@@ -347,8 +364,6 @@ void gate_pass(struct gate *gate, struct lane *lane, struct stream_state *stream
 	futex_lock(&gate->lock);
 	gate_follow(gate);
 	inflight_poll(gate, now_ns);
-	if (atomic_load_explicit(&stream->quiet, memory_order_relaxed))
-		request_launch(stream, key, now_ns);
 	lane_take(gate, lane, stream, cost_ns, now_ns);
 	lane_allow(gate, lane, UINT64_MAX, inflight_interval_ns(UINT64_MAX, true));
 	futex_unlock(&gate->lock);

@@ -146,6 +146,26 @@ START_TEST(a_launch_larger_than_the_window_enters_an_empty_pipe)
 }
 END_TEST
 
+/* Work of another stream that no marker covers: the held thread leaves one there too, or the pipe
+ * would never be seen empty. */
+START_TEST(what_another_stream_was_given_does_not_fill_the_pipe_for_ever)
+{
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 900 * US);
+	atomic_store(&rig.grant->window_ns, 100 * US);
+	atomic_store(&rig.grant->progress_ns, UINT64_MAX);
+	fake_grant_changed(rig.session, 0);
+	script.is_immediate = false;
+	ck_assert_int_eq(rig_launch_on(KERNEL, SCRIPT_STREAM(1)), CUDA_SUCCESS);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(script_count(SCRIPT_WRITE) >= 1);
+	script_complete(SCRIPT_STREAM(1), UINT32_MAX);
+	rig_launcher_join(&launcher);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.forced), 0);
+}
+END_TEST
+
 START_TEST(forward_progress_is_forced_and_counted)
 {
 	struct rig_launcher launcher;
@@ -360,6 +380,7 @@ int main(void)
 	tcase_add_test(tcase, credit_is_a_limit_on_what_is_launched);
 	tcase_add_test(tcase, the_window_bounds_what_is_in_flight);
 	tcase_add_test(tcase, a_launch_larger_than_the_window_enters_an_empty_pipe);
+	tcase_add_test(tcase, what_another_stream_was_given_does_not_fill_the_pipe_for_ever);
 	tcase_add_test(tcase, forward_progress_is_forced_and_counted);
 	tcase_add_test(tcase, an_active_latency_tenant_holds_the_very_next_launch);
 	tcase_add_test(tcase, the_guard_holds_after_activity_that_nobody_saw);
