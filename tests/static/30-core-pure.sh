@@ -30,7 +30,7 @@ for symbol in $undefined; do
 done
 
 # Variables that can be written would be state beyond the engine. (.data.rel.ro is constant.)
-writable=$(objdump --syms "$archive" | awk '$(NF-2) ~ /^\.(data|bss|tdata|tbss)$/ && $(NF-1) != "0000000000000000" { print $NF }')
+writable=$(objdump --syms "$archive" | awk 'NF > 3 && $(NF-2) ~ /^\.(data|bss|tdata|tbss)$/ && $(NF-1) != "0000000000000000" { print $NF }')
 for symbol in $writable; do
 	printf 'scheduler/core has the writable variable %s: state belongs to struct engine\n' "$symbol" >&2
 	status=1

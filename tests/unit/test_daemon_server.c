@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Sessions with a real arbiter in a child process: pages, turns, memory, activity, death. */
+
+#include "daemon_fixture.h"
+#include "sluice/escrow.h"
+
+static char config[1024];
+static struct shim a, b;
+
+static void begin(void)
+{
+	snprintf(config, sizeof(config),
+		 "lease = \"30 s\"; policy = \"slo\";\n"
+		 "default = { memory = { max = \"1 GiB\"; }; };\n"
+		 "tenants = (\n"
+		 "  { name = \"chat\"; class = \"latency-critical\"; match = { uid = %u; program = "
+		 "\"no such\"; }; target = { p99 = \"20 ms\"; }; },\n"
+		 "  { name = \"live\"; class = \"latency-critical\"; match = { uid = %u; cgroup = "
+		 "\"*\"; program = \"test_daemon_s*\"; }; },\n"
+		 "  { name = \"train\"; memory = { max = \"4 GiB\"; }; },\n"
+		 "  { name = \"other\"; memory = { max = \"4 GiB\"; }; },\n"
+		 "  { name = \"bare\"; managed = false; },\n"
+		 "  { name = \"closed\"; match = { uid = 54321; }; }\n"
+		 ");\n",
+		 (unsigned int)getuid(), (unsigned int)getuid());
+	fixture_begin(config);
+}
+
+START_TEST(test_hello)
+{
+	uint64_t heartbeat_ns;
+
+	begin();
+	shim_join(&a, "train", 0);
+	ck_assert_str_eq(a.welcome.tenant, "train");
+	ck_assert_str_eq(a.welcome.remark, "");
+	ck_assert_uint_eq(a.welcome.version, SLUICE_PROTOCOL_VERSION);
+	ck_assert_uint_eq(a.welcome.tenant_class, SLUICE_BEST_EFFORT);
+	ck_assert_uint_eq(a.welcome.managed, 1);
+	ck_assert_uint_eq(a.welcome.fail_mode, SLUICE_FAIL_OPEN);
+	ck_assert_uint_eq(a.welcome.mem_deadline_ns, 10 * SLUICE_NS_PER_S);
+	ck_assert_uint_eq(a.channel->session, a.welcome.session);
+	ck_assert_uint_ne(a.welcome.session, 0);
+	heartbeat_ns = atomic_load(&a.channel->heartbeat_ns);
+	wait_until(atomic_load(&a.channel->heartbeat_ns) > heartbeat_ns);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+START_TEST(test_tenant_by_request_and_rule)
+{
+	begin();
+	/* Not asked: the first tenant whose match admits. */
+	shim_join(&a, "", 0);
+	ck_assert_str_eq(a.welcome.tenant, "live");
+	ck_assert_uint_eq(a.welcome.tenant_class, SLUICE_LATENCY_CRITICAL);
+	shim_close(&a);
+	/* Asked, and kept out: the default tenant, and which rule it was. */
+	shim_join(&a, "closed", 0);
+	ck_assert_str_eq(a.welcome.tenant, "default");
+	ck_assert_ptr_nonnull(strstr(a.welcome.remark, "tenant closed admits user 54321 only "
+						       "(match.uid)"));
+	shim_close(&a);
+	shim_join(&a, "chat", 0);
+	ck_assert_str_eq(a.welcome.tenant, "default");
+	ck_assert_ptr_nonnull(strstr(a.welcome.remark, "(match.program)"));
+	shim_close(&a);
+	shim_join(&a, "nobody", 0);
+	ck_assert_str_eq(a.welcome.tenant, "default");
+	ck_assert_ptr_nonnull(strstr(a.welcome.remark, "there is no tenant nobody"));
+	shim_close(&a);
+	shim_join(&a, "bare", 0);
+	ck_assert_uint_eq(a.welcome.managed, 0);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+START_TEST(test_version)
+{
+	struct sluice_msg_hello hello = {.version = 7, .oldest = 5};
+	struct sluice_packet packet;
+	int fd;
+
+	begin();
+	fd = fixture_connect();
+	fixture_send(fd, &hello, SLUICE_MSG_HELLO, sizeof(hello), 3);
+	ck_assert_uint_eq(fixture_receive(fd, &packet), SLUICE_MSG_REFUSED);
+	ck_assert_int_eq(packet.header.status, -EPROTONOSUPPORT);
+	ck_assert_uint_eq(fixture_receive(fd, &packet), 0);
+	close(fd);
+	/* A newer one that still speaks ours is spoken to in ours. */
+	fd = fixture_connect();
+	hello.oldest = 1;
+	fixture_send(fd, &hello, SLUICE_MSG_HELLO, sizeof(hello), 3);
+	ck_assert_uint_eq(fixture_receive(fd, &packet), SLUICE_MSG_WELCOME);
+	ck_assert_uint_eq(((struct sluice_msg_welcome *)packet.bytes)->version, 1);
+	sluice_wire_close_fds(&packet);
+	close(fd);
+	fixture_end();
+}
+END_TEST
+
+/* A page cannot be made to fault under the arbiter. */
+START_TEST(test_pages_are_sealed)
+{
+	begin();
+	shim_join(&a, "train", 0);
+	for (int i = 0; i < 2; i++) {
+		int fd = i ? a.escrow_fd : a.channel_fd;
+
+		ck_assert_int_eq(fcntl(fd, F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW),
+				 F_SEAL_SHRINK | F_SEAL_GROW);
+		ck_assert_int_eq(ftruncate(fd, 0), -1);
+		ck_assert_int_eq(ftruncate(fd, 1 << 30), -1);
+	}
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+START_TEST(test_device)
+{
+	struct sluice_msg_device device = fixture_device(1);
+	struct sluice_packet packet;
+
+	begin();
+	shim_join(&a, "train", 0);
+	ck_assert_uint_eq(shim_device(&a, device), 0);
+	ck_assert(shim_is_open(&a));
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.flags),
+			  SLUICE_GRANT_MANAGED | SLUICE_GRANT_EXCLUSIVE);
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.progress_ns), 20000000);
+	/* A lone process has all of its tenant's memory at once. */
+	ck_assert_uint_eq(sluice_escrow_credit(atomic_load(&a.escrow->device[0].word)), 4u << 21);
+	/* Again: the same index. Another: the next. */
+	ck_assert_uint_eq(shim_device(&a, device), 0);
+	ck_assert_uint_eq(shim_device(&a, fixture_device(2)), 1);
+	/* Nonsense is refused in words. */
+	device = fixture_device(3);
+	device.memory_bytes = 0;
+	fixture_send(a.fd, &device, SLUICE_MSG_DEVICE, sizeof(device), 77);
+	ck_assert_uint_eq(fixture_receive(a.fd, &packet), SLUICE_MSG_REFUSED);
+	ck_assert_uint_eq(packet.header.seq, 77);
+	for (uint8_t i = 3; i <= 8; i++)
+		shim_device(&a, fixture_device(i));
+	device = fixture_device(9);
+	fixture_send(a.fd, &device, SLUICE_MSG_DEVICE, sizeof(device), 78);
+	ck_assert_uint_eq(fixture_receive(a.fd, &packet), SLUICE_MSG_REFUSED);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+/* An older shim's shorter device message. */
+START_TEST(test_short_device_message)
+{
+	struct sluice_msg_device device = fixture_device(1);
+
+	begin();
+	shim_join(&a, "train", 0);
+	fixture_send(a.fd, &device, SLUICE_MSG_DEVICE,
+		     offsetof(struct sluice_msg_device, held_bytes), 5);
+	fixture_await(a.fd, SLUICE_MSG_DEVICE_OK, &a.last);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+START_TEST(test_turns_and_death)
+{
+	begin();
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	/* A second session, of another tenant, in this process. */
+	shim_join(&b, "other", 0);
+	shim_device(&b, fixture_device(1));
+	ck_assert(shim_is_open(&a));
+	ck_assert(!shim_is_open(&b));
+	/* The holder has nothing to launch, the other wants: it opens, the holder closes. */
+	shim_want(&b);
+	wait_until(shim_is_open(&b));
+	ck_assert(!shim_is_open(&a));
+	atomic_store(&b.channel->device[0].counters.held_since_ns, 0);
+	shim_want(&a);
+	wait_until(shim_is_open(&a));
+	shim_close(&a);
+	shim_close(&b);
+	fixture_end();
+}
+END_TEST
+
+static void play_holder(void *argument)
+{
+	static struct shim shim;
+
+	shim_join(&shim, argument, 0);
+	shim_device(&shim, fixture_device(1));
+	/* Work in flight for ever, and memory in use. */
+	atomic_store(&shim.channel->device[0].slot[0].launched_ns, 3600 * SLUICE_NS_PER_S);
+	ck_assert(sluice_escrow_reserve(&shim.escrow->device[0].word, 1u << 21));
+}
+
+START_TEST(test_kill_frees_turn_and_memory)
+{
+	pid_t holder;
+
+	begin();
+	holder = fixture_process(play_holder, "train");
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	ck_assert(!shim_is_open(&a));
+	ck_assert_uint_eq(shim_tenant_used(&a), 1u << 30);
+	/* What the other has not used is taken back for us, what it uses is not. */
+	ck_assert_int_eq(shim_memory(&a, 3u << 21), 0);
+	ck_assert_int_eq(shim_memory(&a, (3u << 21) + 1), -ENOMEM);
+	fixture_kill(holder);
+	wait_until(shim_is_open(&a));
+	wait_until(shim_tenant_used(&a) == 0);
+	ck_assert_int_eq(shim_memory(&a, 4u << 21), 0);
+	ck_assert_int_eq(shim_memory(&a, (4u << 21) + 1), -ENOMEM);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+/* ---- activity ------------------------------------------------------------------------------------- */
+
+static struct sluice_activity *own_page;
+
+/* A latency process that maps its page; as root it then tries to make another writable mapping. */
+static void play_latency(void *argument)
+{
+	static struct shim shim;
+	struct sluice_msg_activity message;
+	int fd;
+
+	shim_join(&shim, "live", 0);
+	shim_device(&shim, fixture_device(1));
+	fixture_await(shim.fd, SLUICE_MSG_ACTIVITY_OWN, &shim.last);
+	sluice_wire_copy(&shim.last, &message, sizeof(message));
+	fd = shim.last.fd[0];
+	own_page = mmap(NULL, sizeof(*own_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(own_page, MAP_FAILED);
+	ck_assert_uint_eq(own_page->magic, SLUICE_ACTIVITY_MAGIC);
+	ck_assert_uint_eq(own_page->generation, message.generation);
+	fixture_send(shim.fd, &message, SLUICE_MSG_ACTIVITY_MAPPED, sizeof(message), 0);
+	wait_until(fcntl(fd, F_GET_SEALS) & 0x10);
+	ck_assert_ptr_eq(mmap(NULL, sizeof(*own_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+			 MAP_FAILED);
+	/* The mapping it has goes on. */
+	atomic_store(&own_page->device[0].word, 1);
+	ck_assert(shim_is_open(&shim));
+	ck_assert(atomic_load(&shim.channel->device[0].grant.flags) & SLUICE_GRANT_LATENCY);
+}
+
+START_TEST(test_activity_page)
+{
+	const struct sluice_activity *page;
+	struct sluice_msg_activity see;
+	char path[64];
+	pid_t latency;
+	int fd, again;
+
+	begin();
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.guard_ns), 0);
+	latency = fixture_process(play_latency, NULL);
+	fixture_await(a.fd, SLUICE_MSG_ACTIVITY_SEE, &a.last);
+	sluice_wire_copy(&a.last, &see, sizeof(see));
+	fd = a.last.fd[0];
+	page = mmap(NULL, sizeof(*page), PROT_READ, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	ck_assert_uint_eq(page->generation, see.generation);
+	/* It counts only once it is named in the grant, after we said that we see it. */
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.activity[see.slot].generation),
+			  0);
+	fixture_send(a.fd, &see, SLUICE_MSG_ACTIVITY_SEEN, sizeof(see), 0);
+	wait_until(atomic_load(&a.channel->device[0].grant.activity[see.slot].generation) ==
+		   see.generation);
+	ck_assert_uint_eq(atomic_load(&page->device[see.owner_device].word), 1);
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.guard_ns), 60000);
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.window_ns), 300000);
+	/* No way to write: by this descriptor, by a new one (even as root), by write. */
+	ck_assert_ptr_eq(mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+			 MAP_FAILED);
+	ck_assert_int_eq(mprotect((void *)page, sizeof(*page), PROT_READ | PROT_WRITE), -1);
+	ck_assert_int_eq(write(fd, "x", 1), -1);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDWR | O_CLOEXEC);
+	if (again >= 0) {
+		ck_assert_ptr_eq(
+			mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, again, 0),
+			MAP_FAILED);
+		ck_assert_int_eq(write(again, "x", 1), -1);
+		close(again);
+	}
+	/* Its owner dies: the name goes from the grant, and the page is dropped. */
+	fixture_kill(latency);
+	wait_until(!atomic_load(&a.channel->device[0].grant.activity[see.slot].generation));
+	fixture_await(a.fd, SLUICE_MSG_ACTIVITY_DROP, &a.last);
+	ck_assert_uint_eq(((struct sluice_msg_activity *)a.last.bytes)->slot, see.slot);
+	wait_until(!atomic_load(&a.channel->device[0].grant.guard_ns));
+	close(fd);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+/* A stopped latency process does not hold the others, until it goes on. */
+START_TEST(test_stopped_latency_process)
+{
+	struct sluice_msg_activity see;
+	_Atomic uint32_t *generation;
+	pid_t latency;
+
+	begin();
+	latency = fixture_process(play_latency, NULL);
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	fixture_await(a.fd, SLUICE_MSG_ACTIVITY_SEE, &a.last);
+	sluice_wire_copy(&a.last, &see, sizeof(see));
+	sluice_wire_close_fds(&a.last);
+	generation = &a.channel->device[0].grant.activity[see.slot].generation;
+	fixture_send(a.fd, &see, SLUICE_MSG_ACTIVITY_SEEN, sizeof(see), 0);
+	wait_until(atomic_load(generation) == see.generation);
+	kill(latency, SIGSTOP);
+	wait_until(!atomic_load(generation));
+	fixture_kill(latency);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+/* ---- coming back ------------------------------------------------------------------------------------ */
+
+static ino_t inode(int fd)
+{
+	struct stat about;
+
+	ck_assert_int_eq(fstat(fd, &about), 0);
+	return about.st_ino;
+}
+
+START_TEST(test_lost_connection_comes_back)
+{
+	uint64_t session;
+	ino_t channel, escrow;
+
+	begin();
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	ck_assert(sluice_escrow_reserve(&a.escrow->device[0].word, 1u << 21));
+	session = a.welcome.session;
+	channel = inode(a.channel_fd);
+	escrow = inode(a.escrow_fd);
+	shim_close(&a);
+	shim_join(&a, "train", session);
+	ck_assert_uint_eq(a.welcome.session, session);
+	ck_assert_uint_eq(inode(a.channel_fd), channel);
+	ck_assert_uint_eq(inode(a.escrow_fd), escrow);
+	ck_assert_uint_eq(shim_device(&a, fixture_device(1)), 0);
+	ck_assert_uint_eq(shim_tenant_used(&a), 1u << 30);
+	/* Without the number it is another program: what the first had is gone. */
+	shim_close(&a);
+	shim_join(&a, "train", 0);
+	ck_assert_uint_ne(a.welcome.session, session);
+	ck_assert_uint_ne(inode(a.channel_fd), channel);
+	shim_device(&a, fixture_device(1));
+	ck_assert_uint_eq(shim_tenant_used(&a), 0);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+/* The arbiter itself is new: an unknown number, and memory that is held already. */
+START_TEST(test_new_arbiter)
+{
+	struct sluice_msg_device device = fixture_device(1);
+	uint64_t session, word;
+
+	begin();
+	shim_join(&a, "train", 0);
+	session = a.welcome.session;
+	shim_close(&a);
+	kill(fixture_arbiter, SIGKILL);
+	waitpid(fixture_arbiter, NULL, 0);
+	/* The socket's file is left behind, and taken over. */
+	fixture_start_arbiter();
+	shim_join(&a, "train", session);
+	ck_assert_uint_ne(a.welcome.session, session);
+	device.held_bytes = 3ull << 30;
+	shim_device(&a, device);
+	word = atomic_load(&a.escrow->device[0].word);
+	ck_assert_uint_eq(sluice_escrow_granted(word), 4u << 21);
+	ck_assert_uint_eq(sluice_escrow_credit(word), 1u << 21);
+	ck_assert_uint_eq(shim_tenant_used(&a), 3ull << 30);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+START_TEST(test_connection_limit)
+{
+	struct sluice_packet packet;
+	int fd[40];
+	uint32_t refused = 0;
+
+	fixture_begin("connections = 20;");
+	for (int i = 0; i < 40; i++)
+		fd[i] = fixture_connect();
+	for (int i = 0; i < 40; i++) {
+		struct sluice_msg_tool hello = {.version = 1, .oldest = 1};
+
+		sluice_wire_head(&hello, SLUICE_MSG_TOOL, sizeof(hello), 1, 0);
+		(void)sluice_wire_send(fd[i], &hello, NULL, 0, 0);
+		if (fixture_receive(fd[i], &packet) == SLUICE_MSG_REFUSED) {
+			refused++;
+			ck_assert_ptr_nonnull(strstr(((struct sluice_msg_text *)packet.bytes)->text,
+						     "as many connections as the arbiter allows"));
+		}
+	}
+	ck_assert_uint_eq(refused, 20);
+	for (int i = 0; i < 40; i++)
+		close(fd[i]);
+	wait_until((fd[0] = fixture_connect()) >= 0);
+	close(fd[0]);
+	fixture_end();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("daemon server");
+	TCase *tcase = tcase_create("sessions");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, test_hello);
+	tcase_add_test(tcase, test_tenant_by_request_and_rule);
+	tcase_add_test(tcase, test_version);
+	tcase_add_test(tcase, test_pages_are_sealed);
+	tcase_add_test(tcase, test_device);
+	tcase_add_test(tcase, test_short_device_message);
+	tcase_add_test(tcase, test_turns_and_death);
+	tcase_add_test(tcase, test_kill_frees_turn_and_memory);
+	tcase_add_test(tcase, test_activity_page);
+	tcase_add_test(tcase, test_stopped_latency_process);
+	tcase_add_test(tcase, test_lost_connection_comes_back);
+	tcase_add_test(tcase, test_new_arbiter);
+	tcase_add_test(tcase, test_connection_limit);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
