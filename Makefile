@@ -218,7 +218,7 @@ $(SLUICE): $(CLI_O)
 
 $(LIBCUDA): $(DRIVER_O) $(PTX_O) $(DEVICE_O) tools/simgpu/driver/libcuda.map
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) -shared $(LDFLAGS) $(SAN_FLAGS) $(DEFSYMS) $(HARDEN) -pthread -Wl,-soname,libcuda.so.1 \
+	$(call say,LD)$(CC) -shared $(LDFLAGS) $(SAN_FLAGS) $(DEFSYMS) $(HARDEN) -pthread -Wl,-soname,libcuda.so.1 -Wl,-z,nodelete \
 		-Wl,-Bsymbolic -Wl,--version-script=tools/simgpu/driver/libcuda.map -o $@ \
 		$(DRIVER_O) $(PTX_O) $(DEVICE_O) $(LIBCONFIG_LIBS) $(ZSTD_LIBS) $(LZ4_LIBS) -ldl -lm
 

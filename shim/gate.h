@@ -127,11 +127,13 @@ static inline bool gate_lane_is_bound(struct gate *gate, struct lane *lane)
 void gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns,
 		bool known);
 
-/* Takes cost_ns without asking, where gate_is_free: latency tenants, unmanaged devices. key: what
- * is launched, for the request that it may open. */
-void gate_pass(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns,
-	       uint64_t key);
+/* Takes cost_ns without asking, where gate_is_free: latency tenants, unmanaged devices. */
+void gate_pass(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns);
 bool gate_is_free(struct gate *gate);
+
+/* A latency tenant's launch on a quiet stream: marked before anything else is done for it. key:
+ * what is launched, for the request that it may open. */
+void gate_raise(struct gate *gate, struct stream_state *stream, uint64_t key);
 
 /* Predicted ns launched and not seen complete. With gate->lock. */
 uint64_t gate_in_flight(const struct gate *gate);

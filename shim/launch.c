@@ -162,7 +162,7 @@ static bool wants_sample(struct predict_entry *entry, uint32_t flags)
 
 /* What the way through the gate is: the wait, if any, is in here. */
 static void launch_admit(struct launch *launch, struct launch_seat *seat,
-			 struct predict_entry *entry, uint64_t tag, uint32_t flags)
+			 struct predict_entry *entry, uint32_t flags)
 {
 	struct stream_state *stream = launch->stream;
 	struct gate *gate = stream->gate;
@@ -174,7 +174,7 @@ static void launch_admit(struct launch *launch, struct launch_seat *seat,
 	    inflight_is_due(stream, inflight_interval_ns(window_ns, is_free) / 2))
 		inflight_mark(stream);
 	if (is_free)
-		gate_pass(gate, seat->lane, stream, predict_cost_ns(entry), tag);
+		gate_pass(gate, seat->lane, stream, predict_cost_ns(entry));
 	else
 		gate_enter(gate, seat->lane, stream, predict_cost_ns(entry),
 			   predict_is_known(&launch_predict, entry));
@@ -200,9 +200,11 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 		return;
 	}
 	launch->way = LAUNCH_NOTED;
+	if (atomic_load_explicit(&launch->stream->quiet, memory_order_relaxed))
+		gate_raise(launch->stream->gate, launch->stream, tag);
 	entry = predict_find(&launch_predict, tag, guess_ns);
 	sample_harvest(&launch_predict);
-	launch_admit(launch, seat_take(key, launch->stream), entry, tag, flags);
+	launch_admit(launch, seat_take(key, launch->stream), entry, flags);
 	if (wants_sample(entry, flags))
 		launch->sample = sample_begin(launch->stream, entry, what);
 	errno = saved;

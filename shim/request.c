@@ -7,7 +7,8 @@
 
 #define KINDS 64      /* of requests, told apart by what they launch first */
 #define KNOWN_AFTER 3 /* requests of a kind before its end is predicted */
-#define SMOOTHING 8   /* a new length counts one eighth */
+#define SMOOTHING 8   /* a new length counts one eighth ... */
+#define STEP 64	      /* ... and moves the mean by a sixty-fourth of itself at most */
 
 struct request_kind {
 	uint64_t key;
@@ -82,6 +83,25 @@ static void count(_Atomic uint64_t *counter)
 			      memory_order_relaxed);
 }
 
+/* Of the first few the shortest; then a mean that no single request moves far: one that was
+ * interrupted says nothing of the others. */
+static void kind_learn(struct request_kind *kind, uint64_t length_ns)
+{
+	int64_t most_ns = (int64_t)(kind->length_ns / STEP);
+	int64_t step_ns = (int64_t)(length_ns - kind->length_ns) / SMOOTHING;
+
+	if (kind->seen < KNOWN_AFTER) {
+		if (!kind->seen++ || length_ns < kind->length_ns)
+			kind->length_ns = length_ns;
+		return;
+	}
+	if (step_ns > most_ns)
+		step_ns = most_ns;
+	if (step_ns < -most_ns)
+		step_ns = -most_ns;
+	kind->length_ns += (uint64_t)step_ns;
+}
+
 static void close_request(struct gate *gate, uint64_t now_ns)
 {
 	struct request_device *device = &devices[gate->index];
@@ -93,11 +113,7 @@ static void close_request(struct gate *gate, uint64_t now_ns)
 		return;
 	length_ns = now_ns - device->started_ns;
 	device->started_ns = 0;
-	kind->length_ns =
-		kind->seen ? kind->length_ns - kind->length_ns / SMOOTHING + length_ns / SMOOTHING
-			   : length_ns;
-	if (kind->seen < UINT32_MAX)
-		kind->seen++;
+	kind_learn(kind, length_ns);
 	sluice_hist_add(&gate->page->service, length_ns);
 	count(&counters->requests);
 	if (target_ns && length_ns > target_ns)

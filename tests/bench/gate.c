@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gate HOLDERS ROUNDS predicted|unpredicted: one latency-critical process and HOLDERS best-effort
+ * ones that launch without end. In each round the first begins a request and ends it; measured are
+ *
+ *   opening   its end (stamped before the call that shows the drain) to the first held launch's
+ *             return, and the CPU time that the holder spent in that call
+ *   raise     its beginning (stamped before its first launch) to the return of the last best-effort
+ *             launch that was not held, over all holders; and how many launches a thread made that
+ *             returned after the first launch did
+ *   wake      in the same way, a futex wake between two processes, and nothing else
+ *
+ * Rounds in which a process was descheduled inside a launch are left out of `raise`: what it does
+ * then is bounded by one launch, not by time. Predicted: requests of one length, give or take 20 us;
+ * unpredicted: each begins with a kernel never seen before.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <linux/futex.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define MAX_ROUNDS 4000
+#define RING 16
+#define LENGTH_NS 1000000u
+#define JITTER_NS 20000u
+#define IDLE_NS 2000000u
+#define HELD_NS 100000u	     /* a launch that took so long was held */
+#define DESCHEDULED_NS 5000u /* one that was not, and took so long, was interrupted */
+
+struct round {
+	_Atomic uint64_t raise_before_ns, raise_after_ns, open_ns;
+	_Atomic uint64_t last_launch_ns; /* of the holders that were there */
+	_Atomic uint64_t first_held_ns;	 /* return of the first held launch; 0: none */
+	_Atomic uint64_t held_cpu_ns;
+	_Atomic uint32_t launches; /* most of one thread after the raise */
+	_Atomic uint32_t descheduled;
+};
+
+static struct board {
+	_Atomic uint32_t round; /* the present one, from 1; 0: before */
+	_Atomic uint32_t stop;
+	_Atomic uint32_t futex;
+	_Atomic uint64_t woken_ns;
+	struct round rounds[MAX_ROUNDS + 1];
+} * board;
+
+static void raise_to(_Atomic uint64_t *value, uint64_t to)
+{
+	uint64_t now = atomic_load(value);
+
+	while (now < to && !atomic_compare_exchange_weak(value, &now, to))
+		continue;
+}
+
+static void spin_until(uint64_t end_ns)
+{
+	while (sluice_now_ns() < end_ns)
+		continue;
+}
+
+/* ---- the best-effort side -------------------------------------------------------------------------- */
+
+struct launch {
+	uint64_t before_ns, after_ns;
+};
+
+static CUstream start(const char *tenant)
+{
+	CUstream stream;
+
+	setenv("SLUICE_TENANT", tenant, 1);
+	bench_start();
+	bench_check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+	return stream;
+}
+
+/* The holder's launches before the one that was held, newest first. */
+static void note_raise(struct round *round, const struct launch *ring, uint32_t count)
+{
+	uint64_t after_ns = atomic_load(&round->raise_after_ns);
+	uint32_t launches = 0;
+
+	for (uint32_t i = 0; i < RING && i < count; i++) {
+		const struct launch *launch = &ring[(count - 1 - i) % RING];
+
+		if (launch->after_ns > after_ns)
+			launches++;
+		if (launch->after_ns > atomic_load(&round->raise_before_ns) &&
+		    launch->after_ns - launch->before_ns > DESCHEDULED_NS)
+			atomic_store(&round->descheduled, 1);
+	}
+	if (count)
+		raise_to(&round->last_launch_ns, ring[(count - 1) % RING].after_ns);
+	if (launches > atomic_load(&round->launches))
+		atomic_store(&round->launches, launches);
+}
+
+static void note_opening(struct round *round, uint64_t after_ns, uint64_t cpu_ns)
+{
+	uint64_t nobody = 0;
+
+	if (atomic_compare_exchange_strong(&round->first_held_ns, &nobody, after_ns))
+		atomic_store(&round->held_cpu_ns, cpu_ns);
+}
+
+static void hold(bool alone)
+{
+	CUstream stream = start("be");
+	struct launch ring[RING];
+	uint32_t count = 0;
+
+	while (!atomic_load(&board->stop)) {
+		uint64_t cpu_ns = alone ? bench_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
+		struct launch launch = {.before_ns = sluice_now_ns()};
+		uint32_t number;
+
+		cuLaunchKernel(BENCH_FUNCTION(1), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL);
+		launch.after_ns = sluice_now_ns();
+		number = atomic_load(&board->round);
+		if (number && launch.after_ns - launch.before_ns > HELD_NS &&
+		    atomic_load(&board->rounds[number].open_ns)) {
+			struct round *round = &board->rounds[number];
+
+			cpu_ns = alone ? bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns : 0;
+			if (launch.before_ns < atomic_load(&round->open_ns) &&
+			    launch.after_ns > atomic_load(&round->open_ns)) {
+				note_opening(round, launch.after_ns, cpu_ns);
+				note_raise(round, ring, count);
+			}
+			count = 0;
+			continue;
+		}
+		ring[count++ % RING] = launch;
+	}
+	exit(EXIT_SUCCESS);
+}
+
+/* ---- the latency-critical side ------------------------------------------------------------------- */
+
+static void serve(unsigned int rounds, bool predicted)
+{
+	CUstream stream = start("lc");
+	uint64_t random = 88172645463325252ull;
+
+	for (unsigned int i = 1; i <= rounds; i++) {
+		struct round *round = &board->rounds[i];
+		uint64_t length_ns =
+			LENGTH_NS - JITTER_NS + bench_random(&random) % (2 * JITTER_NS);
+		uint64_t begin_ns = sluice_now_ns();
+
+		atomic_store(&round->raise_before_ns, begin_ns);
+		cuLaunchKernel(BENCH_FUNCTION(predicted ? 2 : 1000 + i), 1, 1, 1, 32, 1, 1, 0,
+			       stream, NULL, NULL);
+		atomic_store(&round->raise_after_ns, sluice_now_ns());
+		atomic_store(&board->round, i);
+		/* A sleep would end when the machine pleases, not after the length. */
+		spin_until(begin_ns + length_ns);
+		atomic_store(&round->open_ns, sluice_now_ns());
+		cuStreamSynchronize(stream);
+		usleep(IDLE_NS / 1000);
+	}
+	atomic_store(&board->stop, 1);
+}
+
+/* ---- a bare wake -------------------------------------------------------------------------------------- */
+
+static double bare_wake_ns(unsigned int rounds)
+{
+	static double took_ns[MAX_ROUNDS];
+	pid_t pid = fork();
+
+	if (!pid) {
+		for (uint32_t i = 0; i < rounds; i++) {
+			while (atomic_load(&board->futex) == i)
+				syscall(SYS_futex, &board->futex, FUTEX_WAIT, i, NULL, NULL, 0);
+			atomic_store(&board->woken_ns, sluice_now_ns());
+		}
+		exit(EXIT_SUCCESS);
+	}
+	for (unsigned int i = 0; i < rounds; i++) {
+		uint64_t start_ns;
+
+		atomic_store(&board->woken_ns, 0);
+		usleep(1000);
+		spin_until(sluice_now_ns() + 200000);
+		start_ns = sluice_now_ns();
+		atomic_fetch_add(&board->futex, 1);
+		syscall(SYS_futex, &board->futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+		while (!atomic_load(&board->woken_ns))
+			usleep(100);
+		took_ns[i] = (double)(atomic_load(&board->woken_ns) - start_ns);
+	}
+	waitpid(pid, NULL, 0);
+	return bench_quantile(took_ns, rounds, 0.5);
+}
+
+static void report(unsigned int rounds)
+{
+	static double open_us[MAX_ROUNDS], cpu_us[MAX_ROUNDS], raise_us[MAX_ROUNDS];
+	unsigned int opened = 0, raised = 0, launches_max = 0, interrupted = 0;
+
+	for (unsigned int i = rounds / 10 + 4; i <= rounds; i++) {
+		struct round *round = &board->rounds[i];
+		uint64_t held_ns = atomic_load(&round->first_held_ns);
+
+		if (!held_ns)
+			continue;
+		open_us[opened] = (double)(held_ns - atomic_load(&round->open_ns)) / 1e3;
+		cpu_us[opened++] = (double)atomic_load(&round->held_cpu_ns) / 1e3;
+		if (atomic_load(&round->launches) > launches_max)
+			launches_max = atomic_load(&round->launches);
+		if (atomic_load(&round->descheduled) ||
+		    atomic_load(&round->raise_after_ns) - atomic_load(&round->raise_before_ns) >
+			    DESCHEDULED_NS) {
+			interrupted++;
+		} else {
+			uint64_t last_ns = atomic_load(&round->last_launch_ns);
+			uint64_t from_ns = atomic_load(&round->raise_before_ns);
+
+			raise_us[raised++] =
+				last_ns > from_ns ? (double)(last_ns - from_ns) / 1e3 : 0;
+		}
+	}
+	if (opened < rounds / 4) {
+		fprintf(stderr, "gate: of %u rounds only %u held a launch\n", rounds, opened);
+		exit(EXIT_FAILURE);
+	}
+	printf("open_p50 %.3f\nopen_p99 %.3f\nopen_cpu %.3f\nraise_p99 %.3f\nraise_launches %u\n",
+	       bench_quantile(open_us, opened, 0.5), bench_quantile(open_us, opened, 0.99),
+	       bench_quantile(cpu_us, opened, 0.5), bench_quantile(raise_us, raised, 0.99),
+	       launches_max);
+	printf("rounds %u\ninterrupted %u\n", opened, interrupted);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int holders = argc > 3 ? bench_number(argv[1]) : 0;
+	unsigned int rounds = argc > 3 ? bench_number(argv[2]) : 0;
+	bool predicted = argc > 3 && !strcmp(argv[3], "predicted");
+
+	if (!holders || !rounds || rounds > MAX_ROUNDS)
+		return 2;
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	if (board == MAP_FAILED)
+		return EXIT_FAILURE;
+	for (unsigned int i = 0; i < holders; i++) {
+		if (!fork())
+			hold(holders == 1);
+	}
+	if (!fork()) {
+		serve(rounds, predicted);
+		return EXIT_SUCCESS;
+	}
+	while (wait(NULL) > 0)
+		continue;
+	report(rounds);
+	if (holders == 1)
+		printf("wake_p50 %.3f\n", bare_wake_ns(rounds / 4) / 1e3);
+	return EXIT_SUCCESS;
+}
