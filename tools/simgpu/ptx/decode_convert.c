@@ -164,7 +164,7 @@ static bool add_float_to_float(struct convert *c)
 		else if (c->has_rounding)
 			return false;
 		else if (c->ftz && c->to == TYPE_F32)
-			add_step(c, false, FP_FTZ, "=flush.f32");
+			add_step(c, false, FP_ANY, "=flush.f32");
 		return true;
 	}
 	if (c->to_integral || (type_size(c->to) < type_size(c->from) && !c->has_rounding))

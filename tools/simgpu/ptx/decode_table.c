@@ -102,11 +102,8 @@ static int emit_after(struct parser *p, const struct op_row *row, const struct m
 			in->fp_mode = FP_RN;
 	}
 	/* neg and abs touch the sign only; flushing is a step of its own. */
-	if (m->found & MOD_FTZ && !is_float_row(row->sig)) {
-		in = emit_row(p, "=flush.f32", d, d);
-		if (in)
-			in->fp_mode = FP_FTZ;
-	}
+	if (m->found & MOD_FTZ && !is_float_row(row->sig))
+		emit_row(p, "=flush.f32", d, d);
 	return p->failed;
 }
 

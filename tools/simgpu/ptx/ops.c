@@ -18,14 +18,10 @@ static const struct op_set *pick_set(void)
 	__builtin_cpu_init();
 	if (asked && !strcmp(asked, "base"))
 		return &ops_base;
-	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-	    !__builtin_cpu_supports("bmi2"))
-		return &ops_base;
-	if ((asked && !strcmp(asked, "avx2")) || !__builtin_cpu_supports("avx512f") ||
-	    !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512bw") ||
-	    !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512cd"))
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+	    __builtin_cpu_supports("bmi2"))
 		return &ops_avx2;
-	return &ops_avx512;
+	return &ops_base;
 }
 
 static int add_key(struct op_index *index, const struct op_row *row, const char *type,

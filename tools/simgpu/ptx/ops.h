@@ -4,9 +4,9 @@
 
 /*
  * The table of lane-wise instructions: what PTX calls them, what their operands are, what runs
- * them. The rows and handlers are compiled several times, for the instruction sets that x86-64
- * machines have (isa_*.c); ops_open takes the best one that this machine runs. Keys that begin
- * with '=' are internal building blocks and no PTX text.
+ * them. The rows and handlers are compiled twice, for any x86-64 processor and for those with AVX2
+ * and FMA (isa_*.c; AVX-512 was measured and is no quicker); ops_open takes what this machine
+ * runs. Results do not differ. Keys that begin with '=' are internal and no PTX text.
  */
 
 #include "ptx/insn.h"
@@ -34,10 +34,10 @@ struct op_set {
 	unsigned tables;
 };
 
-extern const struct op_set ops_base, ops_avx2, ops_avx512;
+extern const struct op_set ops_base, ops_avx2;
 
 struct op_index;
-/* NULL: no memory. SIMGPU_PTX_ISA=base|avx2 in the environment asks for less than the best. */
+/* NULL: no memory. SIMGPU_PTX_ISA=base in the environment asks for less than the best. */
 struct op_index *ops_open(void);
 void ops_close(struct op_index *index);
 const struct op_row *ops_find(const struct op_index *index, const char *key);
