@@ -34,7 +34,10 @@ void pool_block_release(struct pool_block *block)
 {
 	struct sim_pool *pool = block->pool;
 
-	DL_DELETE(pool->blocks, block);
+	if (block->state == POOL_LIVE)
+		DL_DELETE(pool->live, block);
+	else
+		DL_DELETE(pool->spare, block);
 	pool->reserved -= block->bytes;
 	if (block->state == POOL_LIVE || block->state == POOL_PENDING)
 		memory_hide(block->node);
@@ -42,12 +45,34 @@ void pool_block_release(struct pool_block *block)
 	pool_block_put(block);
 }
 
+void pool_block_set_live(struct pool_block *block)
+{
+	struct sim_pool *pool = block->pool;
+
+	DL_DELETE(pool->spare, block);
+	DL_PREPEND(pool->live, block);
+	block->state = POOL_LIVE;
+	block->generation++;
+}
+
+void pool_block_set_pending(struct pool_block *block, struct stream *stream)
+{
+	struct sim_pool *pool = block->pool;
+
+	DL_DELETE(pool->live, block);
+	DL_PREPEND(pool->spare, block);
+	pool->used -= block->bytes;
+	block->state = POOL_PENDING;
+	block->stream = stream;
+	block->generation++;
+}
+
 void pool_block_retire(struct pool_block *block)
 {
 	struct sim_pool *pool = block->pool;
 
 	if (block->state == POOL_LIVE)
-		pool->used -= block->bytes;
+		pool_block_set_pending(block, NULL);
 	memory_hide(block->node);
 	block->state = POOL_IDLE;
 	block->generation++;
@@ -66,7 +91,7 @@ void pool_trim(struct sim_pool *pool, uint64_t keep_bytes)
 {
 	struct pool_block *block, *next;
 
-	DL_FOREACH_SAFE(pool->blocks, block, next)
+	DL_FOREACH_SAFE(pool->spare, block, next)
 	{
 		if (pool->reserved <= keep_bytes)
 			return;
@@ -153,10 +178,23 @@ bool pool_free_now(uint64_t address, CUresult *ret_result)
 	return true;
 }
 
+static void drop_blocks(struct sim_pool *pool, struct sim_context *context)
+{
+	struct pool_block *block, *next;
+
+	DL_FOREACH_SAFE(pool->live, block, next)
+	if (block->context == context) {
+		pool->used -= block->bytes;
+		pool_block_release(block);
+	}
+	DL_FOREACH_SAFE(pool->spare, block, next)
+	if (block->context == context)
+		pool_block_release(block);
+}
+
 void pool_drop_context(struct sim_context *context)
 {
 	struct sim_pool *pool;
-	struct pool_block *block, *next;
 
 	pthread_mutex_lock(&list_lock);
 	pool = all_pools;
@@ -164,14 +202,7 @@ void pool_drop_context(struct sim_context *context)
 	/* New pools come at the head, and have none of a context that is going. */
 	for (; pool; pool = pool->next) {
 		pthread_mutex_lock(&pool->lock);
-		DL_FOREACH_SAFE(pool->blocks, block, next)
-		{
-			if (block->context != context)
-				continue;
-			if (block->state == POOL_LIVE)
-				pool->used -= block->bytes;
-			pool_block_release(block);
-		}
+		drop_blocks(pool, context);
 		pthread_mutex_unlock(&pool->lock);
 	}
 }
@@ -232,111 +263,5 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 	pthread_mutex_lock(&found->lock);
 	pool_trim(found, minBytesToKeep);
 	pthread_mutex_unlock(&found->lock);
-	return CUDA_SUCCESS;
-}
-
-/* Watermarks can only be set back to zero. */
-static CUresult reset_mark(uint64_t *mark, uint64_t current, uint64_t value)
-{
-	if (value != 0)
-		return CUDA_ERROR_INVALID_VALUE;
-	*mark = current;
-	return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
-{
-	struct sim_pool *found = pool_get(pool);
-	CUresult result = CUDA_SUCCESS;
-	uint64_t wide;
-
-	if (!found || !value)
-		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&found->lock);
-	switch (attr) {
-	case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
-	case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
-	case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		memcpy(&found->reuse[attr - 1], value, sizeof(int));
-		break;
-	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		memcpy(&found->threshold, value, sizeof(found->threshold));
-		break;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-		memcpy(&wide, value, sizeof(wide));
-		result = reset_mark(&found->reserved_high, found->reserved, wide);
-		break;
-	case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-		memcpy(&wide, value, sizeof(wide));
-		result = reset_mark(&found->used_high, found->used, wide);
-		break;
-	default: result = CUDA_ERROR_INVALID_VALUE;
-	}
-	pthread_mutex_unlock(&found->lock);
-	return result;
-}
-
-static const uint64_t *attribute_at(const struct sim_pool *pool, CUmemPool_attribute attribute)
-{
-	switch (attribute) {
-	case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return &pool->threshold;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: return &pool->reserved;
-	case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: return &pool->reserved_high;
-	case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return &pool->used;
-	case CU_MEMPOOL_ATTR_USED_MEM_HIGH: return &pool->used_high;
-	default: return NULL;
-	}
-}
-
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
-{
-	struct sim_pool *found = pool_get(pool);
-	const uint64_t *wide;
-	CUresult result = CUDA_SUCCESS;
-
-	if (!found || !value)
-		return CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_lock(&found->lock);
-	wide = attribute_at(found, attr);
-	if (wide)
-		memcpy(value, wide, sizeof(*wide));
-	else if ((int)attr >= 1 && (int)attr <= 3)
-		memcpy(value, &found->reuse[attr - 1], sizeof(int));
-	else
-		result = CUDA_ERROR_INVALID_VALUE;
-	pthread_mutex_unlock(&found->lock);
-	return result;
-}
-
-/* A pool's own device may always read and write it, and no other can. */
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
-{
-	struct sim_pool *found = pool_get(pool);
-
-	if (!found || (count > 0 && !map))
-		return CUDA_ERROR_INVALID_VALUE;
-	for (size_t i = 0; i < count; i++) {
-		if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-		    !state_device(map[i].location.id))
-			return CUDA_ERROR_INVALID_DEVICE;
-		if (map[i].location.id == found->device->ordinal &&
-		    map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
-			return CUDA_ERROR_INVALID_VALUE;
-		if (map[i].location.id != found->device->ordinal &&
-		    map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)
-			return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-	}
-	return CUDA_SUCCESS;
-}
-
-CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
-{
-	struct sim_pool *found = pool_get(memPool);
-
-	if (!flags || !found || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
-	    !state_device(location->id))
-		return CUDA_ERROR_INVALID_VALUE;
-	*flags = location->id == found->device->ordinal ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-							: CU_MEM_ACCESS_FLAGS_PROT_NONE;
 	return CUDA_SUCCESS;
 }

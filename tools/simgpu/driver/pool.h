@@ -39,8 +39,10 @@ struct sim_pool {
 	bool destroyed; /* no new allocations; ends with the last block */
 	struct sim_device *device;
 	pthread_mutex_t lock;
-	struct pool_block *blocks, *unused;
-	int reuse[3]; /* CU_MEMPOOL_ATTR_REUSE_*: kept and answered */
+	struct pool_block *live;   /* LIVE */
+	struct pool_block *spare;  /* PENDING and IDLE */
+	struct pool_block *unused; /* UNUSED */
+	int reuse[3];		   /* CU_MEMPOOL_ATTR_REUSE_*: kept and answered */
 	uint64_t threshold, max_bytes;
 	uint64_t reserved, reserved_high, used, used_high;
 	struct sim_pool *next;
@@ -54,6 +56,8 @@ struct sim_pool *pool_current(struct sim_device *device);
 struct pool_block *pool_block_new(struct sim_pool *pool);
 void pool_block_put(struct pool_block *block); /* one that holds nothing */
 void pool_block_release(struct pool_block *block);
+void pool_block_set_live(struct pool_block *block);			      /* a spare one */
+void pool_block_set_pending(struct pool_block *block, struct stream *stream); /* a live one */
 /* LIVE or PENDING to IDLE, or released where the pool holds more than its threshold. */
 void pool_block_retire(struct pool_block *block);
 void pool_count_used(struct sim_pool *pool, uint64_t more);

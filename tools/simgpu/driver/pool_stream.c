@@ -18,14 +18,12 @@ static struct pool_block *reuse_pending(struct sim_pool *pool, struct stream *st
 {
 	struct pool_block *block;
 
-	DL_FOREACH(pool->blocks, block) {
-		if (block->state != POOL_PENDING || block->stream != stream ||
-		    block->bytes != rounded)
-			continue;
-		block->generation++;
-		block->state = POOL_LIVE;
-		return block;
-	}
+	DL_FOREACH(pool->spare, block)
+		if (block->state == POOL_PENDING && block->stream == stream &&
+		    block->bytes == rounded) {
+			pool_block_set_live(block);
+			return block;
+		}
 	return NULL;
 }
 
@@ -35,13 +33,13 @@ static struct pool_block *reuse_idle(struct sim_pool *pool, uint64_t rounded,
 {
 	struct pool_block *block, *best = NULL;
 
-	DL_FOREACH(pool->blocks, block)
+	DL_FOREACH(pool->spare, block)
 		if (block->state == POOL_IDLE && block->bytes >= rounded &&
 		    block->bytes - rounded <= rounded / 8 && (!best || block->bytes < best->bytes))
 			best = block;
 	if (!best || memory_show(best->node, best->bytes, context) != CUDA_SUCCESS)
 		return NULL;
-	best->state = POOL_LIVE;
+	pool_block_set_live(best);
 	return best;
 }
 
@@ -64,7 +62,7 @@ static CUresult take_fresh(struct sim_pool *pool, struct sim_context *context, u
 		pool_block_put(*ret_block);
 		return result;
 	}
-	DL_PREPEND(pool->blocks, *ret_block);
+	DL_PREPEND(pool->live, *ret_block);
 	pool->reserved += rounded;
 	if (pool->reserved > pool->reserved_high)
 		pool->reserved_high = pool->reserved;
@@ -97,7 +95,7 @@ static bool has_pending(struct sim_pool *pool)
 {
 	struct pool_block *block;
 
-	DL_FOREACH(pool->blocks, block)
+	DL_FOREACH(pool->spare, block)
 		if (block->state == POOL_PENDING)
 			return true;
 	return false;
@@ -215,10 +213,7 @@ static CUresult mark_freed(struct pool_block *block, struct stream *stream, stru
 
 	pthread_mutex_lock(&block->pool->lock);
 	if (block->state == POOL_LIVE) {
-		block->pool->used -= block->bytes;
-		block->state = POOL_PENDING;
-		block->stream = stream;
-		block->generation++;
+		pool_block_set_pending(block, stream);
 		reached->generation = block->generation;
 		result = CUDA_SUCCESS;
 	}
@@ -226,11 +221,14 @@ static CUresult mark_freed(struct pool_block *block, struct stream *stream, stru
 	return result;
 }
 
-static void mark_live_again(struct pool_block *block)
+/* The stream did not take the free. Nobody may have used the block again meanwhile. */
+static void mark_live_again(struct pool_block *block, uint64_t generation)
 {
 	pthread_mutex_lock(&block->pool->lock);
-	block->state = POOL_LIVE;
-	pool_count_used(block->pool, block->bytes);
+	if (block->state == POOL_PENDING && block->generation == generation) {
+		pool_block_set_live(block);
+		pool_count_used(block->pool, block->bytes);
+	}
 	pthread_mutex_unlock(&block->pool->lock);
 }
 
@@ -272,7 +270,7 @@ static CUresult free_in_order(CUdeviceptr address, struct stream *stream)
 		if (result == CUDA_SUCCESS)
 			return CUDA_SUCCESS;
 		if (block)
-			mark_live_again(block);
+			mark_live_again(block, reached->generation);
 	}
 	free(reached);
 	return result;
