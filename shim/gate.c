@@ -13,8 +13,8 @@
 #include "sync.h"
 #include "sluice/clock.h"
 
-#define WANT_AGAIN_NS 10000000u	 /* while the arbiter keeps the gate closed */
-#define WANT_ACTIVE_NS 50000000u /* it need only know that somebody sleeps on the activity */
+#define WANT_CREDIT_NS 10000000u /* between two words to the arbiter that credit has run out */
+#define WANT_AGAIN_NS 100000000u /* while one and the same hold lasts */
 
 static struct gate gates[SLUICE_MAX_DEVICES];
 
@@ -243,16 +243,35 @@ static void hold_end(struct gate *gate, const struct gate_hold *hold, uint64_t n
 	store(&counters->sleeping, gate->holding);
 }
 
-static bool want_is_due(struct gate *gate, enum gate_reason reason, uint64_t now_ns)
+/* The arbiter reads from the page who is held; it must be told only that it has begun. A gate that
+ * has not moved since it was told says that it knows. */
+static bool want_is_due(struct gate *gate, const struct gate_view *view, enum gate_reason reason,
+			uint64_t now_ns)
 {
-	uint64_t again_ns =
-		reason == GATE_CLOSED || reason == GATE_CREDIT ? WANT_AGAIN_NS : WANT_ACTIVE_NS;
+	bool told = gate->want_ns && gate->want_word == view->gate_word;
+	uint64_t again_ns = reason == GATE_CREDIT ? WANT_CREDIT_NS : WANT_AGAIN_NS;
 
 	if (reason == GATE_WINDOW || reason == GATE_GUARD ||
-	    (gate->want_ns && now_ns - gate->want_ns < again_ns))
+	    (told && now_ns - gate->want_ns < again_ns))
 		return false;
 	gate->want_ns = now_ns;
+	gate->want_word = view->gate_word;
 	return true;
+}
+
+/* The first launch that meets a request tells status what best-effort work the request met. What
+ * completed between the arrival and this launch is not in it: a launch or a wait's end away. */
+static void arrival_count(struct gate *gate, const struct gate_view *view)
+{
+	uint64_t arrival_ns;
+
+	if (!view->active || !view->activity)
+		return;
+	arrival_ns = load(&view->activity->busy_since_ns);
+	if (arrival_ns == gate->arrival_ns)
+		return;
+	gate->arrival_ns = arrival_ns;
+	sluice_hist_add(&gate->page->be_in_flight, view->in_flight_ns);
 }
 
 /* Trailing markers, of every stream with work that none covers: else nothing would show that the
@@ -284,6 +303,7 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 	futex_lock(&gate->lock);
 	inflight_poll(gate, now_ns);
 	gate_look(gate, lane, now_ns, view);
+	arrival_count(gate, view);
 	hold->reason = gate_decide(view, cost_ns, hold->since_ns, now_ns, &hold->until_ns);
 	if ((hold->reason == GATE_WINDOW || hold->reason == GATE_CREDIT) && view->drawn_ns) {
 		lanes_recall(gate, lane, view);
@@ -304,7 +324,7 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 		hold->since_ns = now_ns;
 		return false;
 	}
-	want = want_is_due(gate, hold->reason, now_ns);
+	want = want_is_due(gate, view, hold->reason, now_ns);
 	futex_unlock(&gate->lock);
 	if (want)
 		link_want(gate->index, cost_ns);

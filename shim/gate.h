@@ -55,7 +55,8 @@ struct gate {
 	uint64_t completed_ns;	 /* of this gate's streams, ever */
 	uint64_t retired_ns;	 /* launched under earlier pages */
 	uint64_t moved_ns;	 /* when something in flight last completed, or was admitted */
-	uint64_t want_ns;	 /* when the arbiter was last told that a launch is held */
+	uint64_t want_ns;	 /* when the arbiter was last told that a launch is held ... */
+	uint32_t want_word;	 /* ... and what the gate's word was then */
 	uint32_t holding;	 /* threads held now */
 	uint32_t lanes;		 /* in use: the highest + 1 */
 	_Atomic uint32_t marked; /* streams with work of a request (latency tenants) */
