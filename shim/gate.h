@@ -57,6 +57,7 @@ struct gate {
 	uint64_t moved_ns;	 /* when something in flight last completed, or was admitted */
 	uint64_t want_ns;	 /* when the arbiter was last told that a launch is held ... */
 	uint32_t want_word;	 /* ... and what the gate's word was then */
+	uint64_t arrival_ns;	 /* of the request that was last found at a launch */
 	uint32_t holding;	 /* threads held now */
 	uint32_t lanes;		 /* in use: the highest + 1 */
 	_Atomic uint32_t marked; /* streams with work of a request (latency tenants) */

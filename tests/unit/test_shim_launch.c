@@ -225,6 +225,33 @@ START_TEST(an_active_latency_tenant_holds_the_very_next_launch)
 END_TEST
 
 /* The word has moved on, active to idle: the fast path must not take it for what it was. */
+START_TEST(what_a_request_met_is_counted_once)
+{
+	struct sluice_activity *page;
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	page = show_activity();
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	script.is_immediate = false;
+	rig_launch(KERNEL);
+	rig_launch(KERNEL);
+	atomic_store(&page->device[0].busy_since_ns, sluice_now_ns());
+	set_active(page, 1);
+	for (int i = 0; i < 2; i++) {
+		rig_launcher_start(&launcher, KERNEL);
+		rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+		set_active(page, 0);
+		rig_launcher_join(&launcher);
+		set_active(page, 1);
+	}
+	set_active(page, 0);
+	ck_assert_uint_eq(rig.page->be_in_flight.count, 1);
+	ck_assert_uint_eq(rig.page->be_in_flight.max_ns, 20 * US);
+	script_complete(SCRIPT_STREAM(0), UINT32_MAX);
+}
+END_TEST
+
 START_TEST(the_guard_holds_after_activity_that_nobody_saw)
 {
 	struct sluice_activity *page;
@@ -383,6 +410,7 @@ int main(void)
 	tcase_add_test(tcase, what_another_stream_was_given_does_not_fill_the_pipe_for_ever);
 	tcase_add_test(tcase, forward_progress_is_forced_and_counted);
 	tcase_add_test(tcase, an_active_latency_tenant_holds_the_very_next_launch);
+	tcase_add_test(tcase, what_a_request_met_is_counted_once);
 	tcase_add_test(tcase, the_guard_holds_after_activity_that_nobody_saw);
 	tcase_add_test(tcase, a_revoked_page_holds_nobody);
 	tcase_add_test(tcase, two_pages_are_both_watched);
