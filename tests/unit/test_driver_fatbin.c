@@ -14,6 +14,7 @@
 
 #include "simgpu/driver/fatbin.h"
 #include "simgpu/driver/image.h"
+#include "simgpu/driver/ptx_join.h"
 #include "simgpu/driver/cubin.h"
 
 #define LZ4_FLAG 0x2000u
@@ -183,11 +184,42 @@ START_TEST(test_wrappers)
 	member[0] = one.bytes;
 	member[1] = other.bytes;
 	expect_text(&wrapper, IMAGE_UNKNOWN, 90,
-		    ".version 8.0\n.target sm_75\n.address_size 64\n.a\n\n.b\n");
+		    ".version 8.0\n.target sm_75\n.address_size 64\n.a\n\n.b\n\n\n\n");
 	wrapper.version = 3;
 	expect_refusal(&wrapper, IMAGE_UNKNOWN, 90, CUDA_ERROR_INVALID_IMAGE);
 	free(one.bytes);
 	free(other.bytes);
+}
+END_TEST
+
+/* Functions come after the variables of all texts, whatever braces those have. */
+START_TEST(test_join)
+{
+	static const char one[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
+				  ".extern .global .u32 x; // .entry {\n"
+				  ".extern .func f(.param .u32 a);\n"
+				  ".global .b8 y[2] = {1, 2};\n"
+				  ".visible .entry k() { { ld.global.u32 %r1, [x]; } }\n";
+	static const char other[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
+				    ".visible .global .u32 x = 5;\n"
+				    ".visible .func f(.param .u32 a)\n{ ret; }\n";
+	struct ptx_join join = {.head = NULL};
+	char *text;
+
+	ck_assert_int_eq(ptx_join_add(&join, one), 0);
+	ck_assert_int_eq(ptx_join_add(&join, other), 0);
+	text = ptx_join_end(&join);
+	ck_assert_ptr_nonnull(text);
+	ck_assert_ptr_null(strstr(strstr(text, ".version") + 1, ".version"));
+	ck_assert(strstr(text, "y[2]") < strstr(text, "x = 5"));
+	ck_assert(strstr(text, "x = 5") < strstr(text, ".visible .entry k"));
+	ck_assert(strstr(text, ".visible .entry k") < strstr(text, ".visible .func f"));
+	ck_assert_uint_eq(strlen(text), sizeof(one) + sizeof(other) - 2 -
+						strlen(".version 8.0\n.target sm_75\n"
+						       ".address_size 64") +
+						5);
+	free(text);
+	ck_assert_ptr_null(ptx_join_end(&join));
 }
 END_TEST
 
@@ -393,6 +425,7 @@ int main(void)
 	tcase_add_test(tcase, test_newest_that_is_not_too_new);
 	tcase_add_test(tcase, test_machine_code_alone);
 	tcase_add_test(tcase, test_wrappers);
+	tcase_add_test(tcase, test_join);
 	tcase_add_test(tcase, test_text);
 	tcase_add_test(tcase, test_truncated_anywhere);
 	tcase_add_test(tcase, test_damaged_anywhere);

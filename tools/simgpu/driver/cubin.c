@@ -14,6 +14,9 @@
 #define FORMAT_SIZED 4
 #define ATTRIBUTE_PARAM 0x17 /* 12 bytes: at 4 u16 ordinal, at 6 u16 offset, at 8 u32 size << 18 */
 
+/* In a symbol's st_other: a managed variable. */
+#define OTHER_MANAGED 4
+
 struct cubin {
 	const uint8_t *base;
 	uint64_t bytes;
@@ -228,8 +231,10 @@ static void write_variables(const struct cubin *cubin, FILE *out)
 			name = name_at((const char *)cubin->base + names.sh_offset, names.sh_size,
 				       symbol.st_name);
 			if (space && is_identifier(name))
-				fprintf(out, ".visible %s .align 16 .b8 %s[%llu];\n", space, name,
-					(unsigned long long)symbol.st_size);
+				fprintf(out, ".visible %s%s .align 16 .b8 %s[%llu];\n", space,
+					symbol.st_other & OTHER_MANAGED ? " .attribute(.managed)"
+									: "",
+					name, (unsigned long long)symbol.st_size);
 		}
 	}
 }

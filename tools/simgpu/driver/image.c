@@ -7,6 +7,7 @@
 #include "driver/cubin.h"
 #include "driver/fatbin.h"
 #include "driver/image.h"
+#include "driver/ptx_join.h"
 
 #define MAX_FILE ((off_t)1 << 30)
 #define MAX_MEMBERS 4096
@@ -118,62 +119,38 @@ static CUresult from_fatbin(const void *fatbin, uint64_t limit, const struct ima
 
 /* ---- relocatable code: several texts become one ---- */
 
-/* Where the text goes on behind its .version, .target and .address_size lines, which the first
- * text has given already. */
-static const char *behind_directives(const char *text)
+static CUresult add_member(struct ptx_join *join, const void *fatbin, const struct image_want *want,
+			   struct image_found *found, struct ptx_error *error)
 {
-	const char *at = strstr(text, ".address_size");
+	struct image_found member = {.text = NULL};
+	CUresult result = from_fatbin(fatbin, IMAGE_UNKNOWN, want, &member, error);
 
-	if (!at)
-		return text;
-	at += strcspn(at, "\n");
-	return at;
-}
-
-static CUresult append(char **text, char *more, struct ptx_error *error)
-{
-	const char *tail = *text ? behind_directives(more) : more;
-	size_t before = *text ? strlen(*text) : 0, bytes = strlen(tail);
-	char *grown = realloc(*text, before + bytes + 2);
-
-	if (!grown) {
-		free(more);
-		return fail(error, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the PTX");
-	}
-	memcpy(grown + before, tail, bytes);
-	grown[before + bytes] = '\n';
-	grown[before + bytes + 1] = '\0';
-	*text = grown;
-	free(more);
-	return CUDA_SUCCESS;
+	if (result == CUDA_SUCCESS && ptx_join_add(join, member.text))
+		result = fail(error, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the PTX");
+	found->timing_only = found->timing_only || member.timing_only;
+	free(member.text);
+	return result;
 }
 
 static CUresult from_members(const void *const *member, const struct image_want *want,
 			     struct image_found *found, struct ptx_error *error)
 {
+	struct ptx_join join = {.head = NULL};
 	CUresult result = CUDA_SUCCESS;
-	struct image_found more;
-	char *text = NULL;
+	int count = 0;
 
-	for (int i = 0; result == CUDA_SUCCESS && member[i]; i++) {
-		if (i == MAX_MEMBERS) {
-			result = fail(error, CUDA_ERROR_INVALID_IMAGE,
-				      "the list of linked fat binaries has no end");
-			break;
-		}
-		memset(&more, 0, sizeof(more));
-		result = from_fatbin(member[i], IMAGE_UNKNOWN, want, &more, error);
-		if (result == CUDA_SUCCESS)
-			result = append(&text, more.text, error);
-		found->timing_only = found->timing_only || more.timing_only;
+	while (result == CUDA_SUCCESS && member[count] && count < MAX_MEMBERS)
+		result = add_member(&join, member[count++], want, found, error);
+	if (result == CUDA_SUCCESS && (count == 0 || count == MAX_MEMBERS))
+		result = fail(error, CUDA_ERROR_INVALID_IMAGE,
+			      "the list of linked fat binaries is empty or has no end");
+	if (result != CUDA_SUCCESS) {
+		ptx_join_drop(&join);
+		return result;
 	}
-	if (result == CUDA_SUCCESS && text)
-		found->text = text;
-	else
-		free(text);
-	if (result == CUDA_SUCCESS && !text)
-		return fail(error, CUDA_ERROR_INVALID_IMAGE, "no fat binary was linked");
-	return result;
+	found->text = ptx_join_end(&join);
+	return found->text ? CUDA_SUCCESS
+			   : fail(error, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the PTX");
 }
 
 static CUresult from_wrapper(const void *image, const struct image_want *want,
