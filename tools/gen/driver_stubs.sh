@@ -6,6 +6,7 @@
 # a weak definition that refuses by name. A file of the simulated driver that defines the function
 # wins over it at link time; what none defines is exported all the same. The headers alone are
 # needed, so the second argument (the toolkit's libraries) is not looked at.
+# shellcheck disable=SC2016 # the program is awk's, not the shell's
 set -eu
 include=${1:?usage: driver_stubs.sh CUDA_INCLUDE [CUDA_LIB]}
 

@@ -7,6 +7,7 @@
 # from PFN_<base>_v<version>[_ptsz|_ptds], functions from cuda.h as <base>[_v<n>][_ptsz|_ptds].
 # Within a base and suffix both are sorted and paired by rank; an unequal count stops the build
 # by name, and each pair is checked by the compiler to be of one type.
+# shellcheck disable=SC2016 # the program is awk's, not the shell's
 set -eu
 include=${1:?usage: driver_table.sh CUDA_INCLUDE [CUDA_LIB]}
 

@@ -139,8 +139,8 @@ CUresult cuInit(unsigned int Flags)
 		result = open_devices();
 	if (ready == NOT_READY && result == CUDA_SUCCESS) {
 		if (!state.handlers)
-			state.handlers = pthread_atfork(NULL, NULL, after_fork) == 0 &&
-					 atexit(at_exit) == 0;
+			state.handlers =
+				pthread_atfork(NULL, NULL, after_fork) == 0 && atexit(at_exit) == 0;
 		atomic_store_explicit(&state.ready, READY, memory_order_release);
 	}
 	state_unlock();
