@@ -55,7 +55,8 @@ uint32_t account_used_permille(const struct account *account, uint64_t now_ns)
 	if (!at_ns || now_ns <= at_ns)
 		return 0;
 	permille = (account->used_ns - used_ns) * 1000 / (now_ns - at_ns);
-	return permille > UINT32_MAX ? UINT32_MAX : (uint32_t)permille;
+	/* Work seen complete late, or processes that overlap: a GPU has no more than itself. */
+	return permille > 1000 ? 1000 : (uint32_t)permille;
 }
 
 void pressure_held(struct pressure *pressure, uint64_t held_ns)

@@ -29,6 +29,10 @@
 
 static char fixture_folder[64], fixture_socket[96], fixture_config[96];
 static pid_t fixture_arbiter;
+static bool fixture_for_all; /* not --user */
+
+/* Of the address sanitizer, where it is there. */
+extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
 #define wait_until(condition) \
 	do { \
@@ -51,7 +55,8 @@ static inline void fixture_write_config(const char *text)
 
 static inline void fixture_serve(void)
 {
-	struct options options = {.config = fixture_config, .socket = fixture_socket, .user = true};
+	struct options options = {
+		.config = fixture_config, .socket = fixture_socket, .user = !fixture_for_all};
 	struct arbiter *arbiter;
 	int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
@@ -64,6 +69,8 @@ static inline void fixture_serve(void)
 	if (arbiter_run(arbiter) < 0)
 		_exit(4);
 	arbiter_destroy(arbiter);
+	if (__lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check())
+		_exit(5);
 	/* The test program's own atexit handlers are not ours to run. */
 	_exit(0);
 }
