@@ -9,7 +9,7 @@
 
 /* Copies and memsets up to this size are done on the spot: handing them to another thread costs
  * more. */
-#define INLINE_BYTES 16384
+#define INLINE_BYTES 65536
 
 static bool is_stopped(const struct op *op)
 {
@@ -121,6 +121,12 @@ static uint64_t work_bytes(const struct work *work)
 				       : work->set.width * work->set.height * work->set.element;
 }
 
+bool compute_is_small(const struct work *work)
+{
+	return (work->kind == WORK_COPY || work->kind == WORK_SET) &&
+	       work_bytes(work) <= INLINE_BYTES && work_blocks(work) == 1;
+}
+
 static void tell_model(struct op *op, uint64_t duration_ns)
 {
 	struct exec *exec = op->exec;
@@ -152,16 +158,16 @@ static bool settle(struct op *op)
 		return false;
 	case WORK_COPY:
 	case WORK_SET:
-		if (is_stopped(op))
+		if (is_stopped(op) || op->is_early)
 			return true;
+		if (compute_is_small(work)) {
+			work_run_block(work, 0);
+			return true;
+		}
 		op->blocks = work_blocks(work);
 		op->chunk = 1;
-		if (op->blocks > 1 || work_bytes(work) > INLINE_BYTES) {
-			worker_push(op);
-			return false;
-		}
-		work_run_block(work, 0);
-		return true;
+		worker_push(op);
+		return false;
 	case WORK_HOST:
 	case WORK_POLL: return false;
 	default: return true;

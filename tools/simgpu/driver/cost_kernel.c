@@ -139,6 +139,13 @@ void cost_chunks(struct op *op)
 		op->chunk = least(share, CHUNK_NS / (slot->host_ns_per_block + 1) + 1);
 }
 
+uint64_t cost_host_ns(const struct op *op)
+{
+	const struct remembered *slot = slot_of(op);
+
+	return is_same(slot, &op->work.kernel) ? slot->host_ns_per_block * op->blocks : UINT64_MAX;
+}
+
 /* From the counts of this very run, so the same on every host: issue rate or bandwidth, whichever
  * takes longer, spread over the waves. */
 static uint64_t block_ns(const struct op *op)

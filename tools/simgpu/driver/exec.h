@@ -60,7 +60,7 @@ struct op {
 	uint64_t start_ns, end_ns;
 	uint32_t refs;
 	uint32_t waiting; /* functional parts it waits for */
-	bool ready, computed, awaited, at_head, is_timely, uses_module;
+	bool ready, computed, awaited, at_head, is_timely, uses_module, is_early;
 	uint64_t least_ns; /* of time that its stream takes up to its end, from the first op on */
 	_Atomic bool complete;
 	/* the functional part, in chunks */
@@ -124,7 +124,7 @@ struct exec {
 	/* workers */
 	pthread_cond_t work;
 	struct op *ready, *ready_last;
-	unsigned int threads, workers, idle, blocked;
+	unsigned int threads, workers, idle, active;
 	/* the host function thread */
 	pthread_cond_t host_work;
 	struct op *host;

@@ -203,8 +203,7 @@ static bool is_over(const struct op *op)
 	       atomic_load_explicit(&op->home->stop, memory_order_relaxed);
 }
 
-/* Before this it cannot be over: what is queued before it, alone on the device. */
-static uint64_t earliest_end_ns(const struct op *op)
+uint64_t keeper_earliest_end_ns(const struct op *op)
 {
 	const struct op *oldest = op->stream->oldest;
 
@@ -221,10 +220,10 @@ static void lead(struct op *op)
 	collect(exec, &seen, &deadline_ns);
 	if (is_over(op) || deadline_ns <= sim_now_ns())
 		return;
-	exec->leader_lazy =
-		exec->timely == 0 && exec->done_waiters == 0 && earliest_end_ns(op) > deadline_ns;
+	exec->leader_lazy = exec->timely == 0 && exec->done_waiters == 0 &&
+			    keeper_earliest_end_ns(op) > deadline_ns;
 	if (exec->leader_lazy)
-		deadline_ns = earliest_end_ns(op);
+		deadline_ns = keeper_earliest_end_ns(op);
 	op->awaited = true;
 	exec->leading = true;
 	deadline_ns = earlier(deadline_ns, sim_now_ns() + REAP_NS);

@@ -159,6 +159,8 @@ static void describe(struct op *op, struct model_op_desc *desc)
 		break;
 	default: desc->kind = MODEL_MARK; break;
 	}
+	if (op->is_early && desc->kind != MODEL_HOST)
+		desc->functional = 0;
 }
 
 static bool is_timely(enum work_kind kind)
@@ -291,6 +293,18 @@ static int join_default_stream(struct stream *stream)
 	return err;
 }
 
+/* A small copy that waits for nothing is made before its time begins, since its time is short. */
+static void run_early(struct op *op, const struct stream *stream)
+{
+	const struct op *last = stream->last;
+
+	if (!op->is_early && (last == NULL || last->computed) && stream->last_write == NULL &&
+	    compute_is_small(&op->work)) {
+		work_run_block(&op->work, 0);
+		op->is_early = true;
+	}
+}
+
 static CUresult add_op(struct stream *stream, struct op *op)
 {
 	CUresult result;
@@ -300,8 +314,10 @@ static CUresult add_op(struct stream *stream, struct op *op)
 		if (atomic_load_explicit(&stream->home->stop, memory_order_relaxed))
 			return home_error(stream->home);
 		err = join_default_stream(stream);
-		if (err == 0)
+		if (err == 0) {
+			run_early(op, stream);
 			err = submit(op, stream);
+		}
 		if (err == 0)
 			return CUDA_SUCCESS;
 		if (err != -EAGAIN)
@@ -326,6 +342,8 @@ CUresult queue_add(struct stream *stream, struct work *work, struct op **ret_op)
 		*ret_op = op_ref(op);
 	if (result != CUDA_SUCCESS)
 		op_put(op); /* the one that completion would drop */
+	else if (op->work.kind == WORK_KERNEL && op->ready && !op->computed)
+		worker_help(op);
 	op_put(op);
 	stream_put(stream);
 	return result;

@@ -32,6 +32,8 @@ void compute_begin(struct op *op);
 /* Its results are there; duration_ns for the model, where it did not know. Goes on with what
  * waited for it. */
 void compute_done(struct op *op, uint64_t duration_ns);
+/* A copy or memset that is done faster than handed to another thread. */
+bool compute_is_small(const struct work *work);
 /* In stream order, its turn has come. */
 void compute_start(struct op *op);
 void compute_release(struct op_list *list);
@@ -42,6 +44,9 @@ void compute_fault(struct home *home, CUresult error, const char *text);
 
 void worker_push(struct op *op); /* ready */
 int worker_start(struct exec *exec);
+/* The thread that queued the operation computes it, where that is better than waking another. Drops
+ * the lock meanwhile. */
+void worker_help(struct op *op);
 /* The calling thread is about to sleep inside a kernel: another one takes its place. */
 void worker_block(struct exec *exec);
 void worker_unblock(struct exec *exec);
@@ -66,6 +71,8 @@ void keeper_collect(struct exec *exec);
 /* Until the operation is over, or its context has a sticky error, which is returned. Drops the
  * lock meanwhile; the caller counts `op`. */
 CUresult keeper_wait(struct op *op);
+/* Before this the operation cannot be over: what is queued before it takes so long. */
+uint64_t keeper_earliest_end_ns(const struct op *op);
 /* Looks without waiting. */
 bool keeper_is_complete(struct op *op);
 /* Until something happened, at most about a millisecond: for whoever wants room. */

@@ -11,6 +11,10 @@
 /* The threads that compute results: as many as the options say, and one more for each that waits
  * inside a kernel for a store of its own stream. */
 #define MAX_WORKERS 128
+/* It takes a sleeping thread this long to wake: what ends sooner, and is quickly done, the launching
+ * thread does. */
+#define URGENT_NS 150000
+#define HELP_NS 20000
 
 static bool is_stopped(const struct op *op)
 {
@@ -119,6 +123,18 @@ static void work_on(struct exec *exec, struct op *op)
 		finish_op(exec, op);
 }
 
+void worker_help(struct op *op)
+{
+	struct exec *exec = op->exec;
+
+	if (exec->active > 0 || op->blocks == 0 || op->next_block > 0 ||
+	    keeper_earliest_end_ns(op) > sim_now_ns() + URGENT_NS || cost_host_ns(op) > HELP_NS)
+		return;
+	op_ref(op);
+	work_on(exec, op);
+	op_put(op);
+}
+
 static void *worker_main(void *arg)
 {
 	struct exec *exec = arg;
@@ -135,7 +151,9 @@ static void *worker_main(void *arg)
 			continue;
 		}
 		op_ref(op);
+		exec->active++;
 		work_on(exec, op);
+		exec->active--;
 		op_put(op);
 	}
 	pthread_mutex_unlock(&exec->lock);
