@@ -256,6 +256,7 @@ END_TEST
 START_TEST(test_forked_child_has_none)
 {
 	int status, count;
+	CUdeviceptr pointer;
 	CUcontext context;
 	pid_t child;
 
@@ -266,6 +267,8 @@ START_TEST(test_forked_child_has_none)
 		_exit(cuDeviceGetCount(&count) == CUDA_ERROR_NOT_INITIALIZED &&
 				      cuCtxGetCurrent(&context) == CUDA_ERROR_NOT_INITIALIZED &&
 				      cuCtxSynchronize() == CUDA_ERROR_NOT_INITIALIZED &&
+				      cuMemPoolTrimTo(NULL, 0) == CUDA_ERROR_NOT_INITIALIZED &&
+				      cuMemAlloc_v2(&pointer, 16) == CUDA_ERROR_NOT_INITIALIZED &&
 				      cuInit(0) == CUDA_ERROR_NOT_INITIALIZED
 			      ? 0
 			      : 1);

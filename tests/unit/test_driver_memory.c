@@ -174,6 +174,9 @@ START_TEST(test_managed)
 		   CUDA_ERROR_INVALID_VALUE);
 	ck_cuda(cuMemAdvise(pointer, 8, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_DEVICE_CPU));
 	ck_cuda(cuMemPrefetchAsync_v2(pointer, 1000, here, 0, NULL));
+	ck_cuda(cuStreamAttachMemAsync(NULL, pointer, 0, CU_MEM_ATTACH_GLOBAL));
+	ck_cuda_is(cuStreamAttachMemAsync(NULL, pointer, 10, CU_MEM_ATTACH_GLOBAL),
+		   CUDA_ERROR_INVALID_VALUE);
 	ck_cuda(cuMemFree_v2(large));
 	ck_cuda(cuMemFree_v2(pointer));
 	ck_assert_uint_eq(fixture_free_bytes(), before);

@@ -131,11 +131,12 @@ CUresult cuInit(unsigned int Flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (state_ready() == CUDA_SUCCESS)
 		return CUDA_SUCCESS;
+	/* Before the lock, which a thread of the parent may have held. */
+	if (atomic_load(&state.ready) == FORKED)
+		return CUDA_ERROR_NOT_INITIALIZED;
 	state_lock();
 	ready = atomic_load(&state.ready);
-	if (ready == FORKED)
-		result = CUDA_ERROR_NOT_INITIALIZED;
-	else if (ready == NOT_READY)
+	if (ready == NOT_READY)
 		result = open_devices();
 	if (ready == NOT_READY && result == CUDA_SUCCESS) {
 		if (!state.handlers)

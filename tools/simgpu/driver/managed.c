@@ -124,3 +124,35 @@ CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr devPtr, size_t count, CUdevice dstD
 {
 	return prefetch(devPtr, count, location_of(dstDevice), hStream, true);
 }
+
+/* Host and device may use managed memory at the same time, so that attaching it changes nothing. */
+static CUresult attach(CUstream handle, CUdeviceptr pointer, size_t length, unsigned int flags,
+		       bool per_thread)
+{
+	struct stream *stream;
+	struct sim_range range;
+	CUresult result = check_managed(pointer, 1);
+
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!sim_memory_find(pointer, &range) || (length != 0 && length != range.size) ||
+	    (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST &&
+	     flags != CU_MEM_ATTACH_SINGLE))
+		return CUDA_ERROR_INVALID_VALUE;
+	result = exec_stream_get(sim_current_or_null(), handle, per_thread, &stream);
+	if (result == CUDA_SUCCESS && exec_stream_is_capturing(stream))
+		return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	return result;
+}
+
+CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
+				unsigned int flags)
+{
+	return attach(hStream, dptr, length, flags, false);
+}
+
+CUresult cuStreamAttachMemAsync_ptsz(CUstream hStream, CUdeviceptr dptr, size_t length,
+				     unsigned int flags)
+{
+	return attach(hStream, dptr, length, flags, true);
+}

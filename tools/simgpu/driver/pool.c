@@ -122,16 +122,22 @@ static void pool_enlist(struct sim_pool *pool)
 	all_pools = pool;
 }
 
-struct sim_pool *pool_get(CUmemoryPool handle)
+CUresult pool_get(CUmemoryPool handle, struct sim_pool **ret_pool)
 {
 	struct sim_pool *pool;
+	CUresult result = state_ready();
 
+	if (result != CUDA_SUCCESS)
+		return result;
 	pthread_mutex_lock(&list_lock);
 	for (pool = all_pools; pool; pool = pool->next)
 		if ((CUmemoryPool)pool == handle)
 			break;
 	pthread_mutex_unlock(&list_lock);
-	return pool && !pool->destroyed ? pool : NULL;
+	if (!pool || pool->destroyed)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_pool = pool;
+	return CUDA_SUCCESS;
 }
 
 struct sim_pool *pool_default(struct sim_device *device)
@@ -241,9 +247,12 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 /* Blocks still in use stay good; they go back to the device as they are freed. */
 CUresult cuMemPoolDestroy(CUmemoryPool pool)
 {
-	struct sim_pool *old = pool_get(pool);
+	struct sim_pool *old;
+	CUresult result = pool_get(pool, &old);
 
-	if (!old || old == old->device->default_pool)
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (old == old->device->default_pool)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (old->device->pool == old)
 		old->device->pool = NULL;
@@ -256,10 +265,11 @@ CUresult cuMemPoolDestroy(CUmemoryPool pool)
 
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 {
-	struct sim_pool *found = pool_get(pool);
+	struct sim_pool *found;
+	CUresult result = pool_get(pool, &found);
 
-	if (!found)
-		return CUDA_ERROR_INVALID_VALUE;
+	if (result != CUDA_SUCCESS)
+		return result;
 	pthread_mutex_lock(&found->lock);
 	pool_trim(found, minBytesToKeep);
 	pthread_mutex_unlock(&found->lock);

@@ -48,7 +48,8 @@ struct sim_pool {
 	struct sim_pool *next;
 };
 
-struct sim_pool *pool_get(CUmemoryPool handle); /* NULL: none, or destroyed */
+/* CUDA_ERROR_NOT_INITIALIZED; CUDA_ERROR_INVALID_VALUE: none, or destroyed. */
+CUresult pool_get(CUmemoryPool handle, struct sim_pool **ret_pool);
 struct sim_pool *pool_default(struct sim_device *device);
 struct sim_pool *pool_current(struct sim_device *device);
 

@@ -15,11 +15,13 @@ static CUresult reset_mark(uint64_t *mark, uint64_t current, uint64_t value)
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
 {
-	struct sim_pool *found = pool_get(pool);
-	CUresult result = CUDA_SUCCESS;
+	struct sim_pool *found;
 	uint64_t wide;
+	CUresult result = pool_get(pool, &found);
 
-	if (!found || !value)
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!value)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&found->lock);
 	switch (attr) {
@@ -59,11 +61,13 @@ static const uint64_t *attribute_at(const struct sim_pool *pool, CUmemPool_attri
 
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
 {
-	struct sim_pool *found = pool_get(pool);
+	struct sim_pool *found;
 	const uint64_t *wide;
-	CUresult result = CUDA_SUCCESS;
+	CUresult result = pool_get(pool, &found);
 
-	if (!found || !value)
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!value)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&found->lock);
 	wide = attribute_at(found, attr);
@@ -80,9 +84,12 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void
 /* A pool's own device may always read and write it, and no other can. */
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
 {
-	struct sim_pool *found = pool_get(pool);
+	struct sim_pool *found;
+	CUresult result = pool_get(pool, &found);
 
-	if (!found || (count > 0 && !map))
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (count > 0 && !map)
 		return CUDA_ERROR_INVALID_VALUE;
 	for (size_t i = 0; i < count; i++) {
 		if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
@@ -100,9 +107,12 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
 {
-	struct sim_pool *found = pool_get(memPool);
+	struct sim_pool *found;
+	CUresult result = pool_get(memPool, &found);
 
-	if (!flags || !found || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+	if (result != CUDA_SUCCESS)
+		return result;
+	if (!flags || !location || location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
 	    !state_device(location->id))
 		return CUDA_ERROR_INVALID_VALUE;
 	*flags = location->id == found->device->ordinal ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE

@@ -45,12 +45,14 @@ CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 {
 	struct sim_device *device;
-	struct sim_pool *found = pool_get(pool);
+	struct sim_pool *found;
 	CUresult result = device_get(dev, &device);
 
+	if (result == CUDA_SUCCESS)
+		result = pool_get(pool, &found);
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (!found || found->device != device)
+	if (found->device != device)
 		return CUDA_ERROR_INVALID_VALUE;
 	device->pool = found;
 	return CUDA_SUCCESS;

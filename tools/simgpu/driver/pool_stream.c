@@ -166,18 +166,19 @@ CUresult cuMemAllocAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUstream hStre
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
 				 CUstream hStream)
 {
-	struct sim_pool *found = pool_get(pool);
+	struct sim_pool *found;
+	CUresult result = pool_get(pool, &found);
 
-	return found ? alloc_async(dptr, bytesize, found, hStream, false)
-		     : CUDA_ERROR_INVALID_VALUE;
+	return result == CUDA_SUCCESS ? alloc_async(dptr, bytesize, found, hStream, false) : result;
 }
 
 CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
 				      CUstream hStream)
 {
-	struct sim_pool *found = pool_get(pool);
+	struct sim_pool *found;
+	CUresult result = pool_get(pool, &found);
 
-	return found ? alloc_async(dptr, bytesize, found, hStream, true) : CUDA_ERROR_INVALID_VALUE;
+	return result == CUDA_SUCCESS ? alloc_async(dptr, bytesize, found, hStream, true) : result;
 }
 
 /* ---- freeing ---- */
