@@ -77,19 +77,22 @@ START_TEST(programs_that_no_preload_reaches_are_named)
 {
 	static const char musl[] = "/lib/ld-musl-x86_64.so.1";
 	char folder[] = "/tmp/sluice-test-XXXXXX", path[256], script[512], why[512];
+	char name[64], other[64];
 	struct {
 		unsigned char head[64], program[56], loader[64];
 	} elf = {.head = {0x7f, 'E', 'L', 'F', 2, 1, 1}};
 
 	ck_assert_ptr_nonnull(mkdtemp(folder));
-	ck_assert_int_eq(target_check("true", sizeof(why), why), 0);
-	ck_assert_int_lt(target_check("no-such-program-here", sizeof(why), why), 0);
+	ck_assert_int_eq(target_check("true", sizeof(why), why, sizeof(name), name), 0);
+	ck_assert_str_ne(name, "");
+	ck_assert_int_lt(target_check("no-such-program-here", sizeof(why), why, sizeof(name), name),
+			 0);
 	ck_assert_ptr_nonnull(strstr(why, "no-such-program-here"));
 
 	/* e_phoff = 64, e_phnum = 0: no interpreter, so static. */
 	elf.head[32] = 64;
 	make_file(folder, "static", &elf, sizeof(elf), sizeof(path), path);
-	ck_assert_int_lt(target_check(path, sizeof(why), why), 0);
+	ck_assert_int_lt(target_check(path, sizeof(why), why, sizeof(name), name), 0);
 	ck_assert_ptr_nonnull(strstr(why, "statically linked"));
 
 	/* One PT_INTERP segment that names musl's loader; a script that leads to it too. */
@@ -99,12 +102,19 @@ START_TEST(programs_that_no_preload_reaches_are_named)
 	elf.program[32] = sizeof(musl);
 	memcpy(elf.loader, musl, sizeof(musl));
 	make_file(folder, "musl", &elf, sizeof(elf), sizeof(path), path);
-	ck_assert_int_lt(target_check(path, sizeof(why), why), 0);
+	ck_assert_int_lt(target_check(path, sizeof(why), why, sizeof(name), name), 0);
 	ck_assert_ptr_nonnull(strstr(why, "musl"));
 	snprintf(script, sizeof(script), "#!/usr/bin/env -S A=1 %s\n", path);
 	make_file(folder, "script", script, strlen(script), sizeof(path), path);
-	ck_assert_int_lt(target_check(path, sizeof(why), why), 0);
+	ck_assert_int_lt(target_check(path, sizeof(why), why, sizeof(name), name), 0);
 	ck_assert_ptr_nonnull(strstr(why, "musl"));
+
+	/* A script becomes its interpreter. */
+	snprintf(script, sizeof(script), "#!/usr/bin/env -S A=1 true\n");
+	make_file(folder, "script", script, strlen(script), sizeof(path), path);
+	ck_assert_int_eq(target_check(path, sizeof(why), why, sizeof(other), other), 0);
+	ck_assert_int_eq(target_check("true", sizeof(why), why, sizeof(name), name), 0);
+	ck_assert_str_eq(other, name);
 
 	snprintf(script, sizeof(script), "%s/static", folder);
 	unlink(script);

@@ -104,7 +104,8 @@ static int set_simulated(const struct options *options)
 	return prepend("LD_LIBRARY_PATH", folder, ':') ? cmd_fail("out of memory") : 0;
 }
 
-static int ask_arbiter(const struct options *options)
+/* `program`: what the process will be, once it has become the command. */
+static int ask_arbiter(const struct options *options, const char *program)
 {
 	char why[QUERY_WHY_MAX], remark[SLUICE_TEXT_MAX];
 	struct query query;
@@ -114,7 +115,7 @@ static int ask_arbiter(const struct options *options)
 		return cmd_fail("%s", why);
 	setenv("SLUICE_SOCKET", query.socket, 1);
 	if (options->tenant) {
-		r = query_ask(&query, SLUICE_MSG_ASK_TENANT, options->tenant, NULL, NULL, remark,
+		r = query_ask(&query, SLUICE_MSG_ASK_TENANT, options->tenant, NULL, program, remark,
 			      why);
 		setenv("SLUICE_TENANT", options->tenant, 1);
 	}
@@ -157,14 +158,14 @@ int cmd_run(int argc, char **argv)
 		       "to "
 		       "the tenant; says in one sentence what is wrong otherwise, and exits 1."};
 	struct options options = {0};
-	char shim[PATH_MAX], why[QUERY_WHY_MAX];
+	char shim[PATH_MAX], why[QUERY_WHY_MAX], program[SLUICE_NAME_MAX];
 	int r;
 
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options))
 		return 2;
 	if (!options.simulated && (options.costs || options.instance || options.mps))
 		return cmd_fail("--costs, --instance and --mps go with --simulated");
-	if (target_check(options.command[0], sizeof(why), why) < 0)
+	if (target_check(options.command[0], sizeof(why), why, sizeof(program), program) < 0)
 		return cmd_fail("%s", why);
 	if (paths_shim(sizeof(shim), shim) < 0)
 		return cmd_fail("libsluice.so is not installed beside this program");
@@ -173,7 +174,7 @@ int cmd_run(int argc, char **argv)
 				shim);
 	r = options.simulated ? set_simulated(&options) : 0;
 	if (r == 0)
-		r = ask_arbiter(&options);
+		r = ask_arbiter(&options, program);
 	if (r)
 		return r;
 	if (!is_preloaded() && prepend("LD_PRELOAD", shim, ':'))

@@ -84,7 +84,17 @@ static int parse_script(char *line, size_t size, char *ret_command)
 	return 0;
 }
 
-static int check_file(const char *path, int depth, size_t size, char *ret_why)
+static void name_file(const char *path, size_t size, char *ret_name)
+{
+	char *real = realpath(path, NULL);
+	const char *slash = real ? strrchr(real, '/') : NULL;
+
+	snprintf(ret_name, size, "%s", slash ? slash + 1 : "");
+	free(real);
+}
+
+/* *ret_file: the file whose image the process will be. */
+static int check_file(const char *path, int depth, size_t size, char *ret_why, char *ret_file)
 {
 	union {
 		Elf64_Ehdr elf;
@@ -93,6 +103,7 @@ static int check_file(const char *path, int depth, size_t size, char *ret_why)
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC), r = 0;
 
+	snprintf(ret_file, PATH_MAX, "%s", path);
 	if (fd < 0)
 		return 0; /* executable but not readable: nothing to say */
 	if (fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) && geteuid() != 0) {
@@ -111,20 +122,23 @@ static int check_file(const char *path, int depth, size_t size, char *ret_why)
 		head.text[strcspn(head.text, "\n")] = 0;
 		if (!parse_script(head.text, sizeof(command), command) &&
 		    !find_command(command, sizeof(next), next))
-			r = check_file(next, depth + 1, size, ret_why);
+			r = check_file(next, depth + 1, size, ret_why, ret_file);
 	}
 	close(fd);
 	return r;
 }
 
-int target_check(const char *command, size_t size, char *ret_why)
+int target_check(const char *command, size_t size, char *ret_why, size_t program_size,
+		 char *ret_program)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], file[PATH_MAX];
 	int r = find_command(command, sizeof(path), path);
 
 	if (r < 0) {
 		snprintf(ret_why, size, "cannot run '%s': %s", command, strerror(-r));
 		return r;
 	}
-	return check_file(path, 0, size, ret_why);
+	r = check_file(path, 0, size, ret_why, file);
+	name_file(file, program_size, ret_program);
+	return r;
 }

@@ -7,8 +7,10 @@
 /*
  * Can a preloaded library reach this program at all? Looks at the file that the command names
  * (through PATH and through `#!` lines): static programs, musl's loader and set-uid files ignore
- * LD_PRELOAD. Returns 0 or -errno with one sentence in ret_why.
+ * LD_PRELOAD. Returns 0, with the name that the process's executable will have (a script's: its
+ * interpreter's) in ret_program, or -errno with one sentence in ret_why.
  */
-int target_check(const char *command, size_t size, char *ret_why);
+int target_check(const char *command, size_t size, char *ret_why, size_t program_size,
+		 char *ret_program);
 
 #endif
