@@ -155,7 +155,8 @@ bool session_serve(void)
 	return false;
 }
 
-/* The next packet of that sequence number; others are served on the way. */
+/* The next packet of that sequence number, or a refusal (who is turned away at the door is answered
+ * before anything was asked); others are served on the way. */
 static int receive_answer(uint32_t seq, uint64_t deadline_ns, struct sluice_packet *ret_answer)
 {
 	for (;;) {
@@ -165,7 +166,8 @@ static int receive_answer(uint32_t seq, uint64_t deadline_ns, struct sluice_pack
 			session_close();
 			return -ENOTCONN;
 		}
-		if (result == 1 && ret_answer->header.seq == seq)
+		if (result == 1 && (ret_answer->header.seq == seq ||
+				    ret_answer->header.type == SLUICE_MSG_REFUSED))
 			return 0;
 		if (result == 1) {
 			serve_activity(ret_answer);
@@ -215,7 +217,8 @@ int session_greet(void)
 	sluice_wire_text(hello.tenant, sizeof(hello.tenant), tenant ? tenant : "");
 	sluice_wire_text(hello.program, sizeof(hello.program), program_invocation_short_name);
 	result = sluice_wire_send(session.fd, &hello, NULL, 0, MSG_DONTWAIT);
-	if (result) {
+	/* Hung up on already: why, is there to be read. */
+	if (result && result != -EPIPE) {
 		session_close();
 		return result;
 	}

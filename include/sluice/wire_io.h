@@ -125,13 +125,15 @@ static inline int sluice_wire_recv(int fd, struct sluice_packet *ret_packet, int
 			     .msg_control = &control,
 			     .msg_controllen = sizeof(control)};
 	struct cmsghdr *cmsg;
+	int resets = 0;
 	ssize_t got;
 
 	ret_packet->fd_count = 0;
 	ret_packet->length = 0;
+	/* A peer that closed before it read all: what it had said comes after one ECONNRESET. */
 	do
 		got = recvmsg(fd, &msg, flags | MSG_CMSG_CLOEXEC);
-	while (got < 0 && errno == EINTR);
+	while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !resets++)));
 	if (got < 0)
 		return -errno;
 	for (cmsg = CMSG_FIRSTHDR(&msg); cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg)) {

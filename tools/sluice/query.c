@@ -60,7 +60,8 @@ static int say_hello(struct query *query, char *ret_why)
 
 	sluice_wire_head(&hello, SLUICE_MSG_TOOL, sizeof(hello), 1, 0);
 	r = send_message(query, &hello, ret_why);
-	if (r == 0)
+	/* Who is turned away is told why before anything is asked. */
+	if (r == 0 || r == -EPIPE)
 		r = receive(query, &packet, ret_why);
 	if (r < 0)
 		return r;
