@@ -6,7 +6,7 @@
 #   arbiter_start              starts it, waits for its socket; its pid is in `arbiter`
 #   arbiter_kill               kill -9
 #   managed PROGRAM [ARG...]   runs a program of tests/e2e under it
-#   wait_until WHAT COMMAND... ten seconds at most, then the script fails
+#   wait_until WHAT COMMAND... ten seconds at most (wait_limit: twentieths), then the script fails
 
 : "${out:?out names a scratch folder}"
 arbiter=
@@ -44,7 +44,7 @@ wait_until()
 	wait_tries=0
 	until "$@"; do
 		wait_tries=$((wait_tries + 1))
-		if [ $wait_tries -ge 200 ]; then
+		if [ "$wait_tries" -ge "${wait_limit:-200}" ]; then
 			echo "waited in vain: $wait_what"
 			tail -n 20 "$out/arbiter"
 			exit 1

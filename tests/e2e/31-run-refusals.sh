@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What `sluice run` cannot do it refuses: exit status 1, one sentence on stderr that says what to do,
+# nothing on stdout, and the program is not started.
+set -u
+. tests/support/system.sh
+
+user=$(id -u)
+group=$(id -g)
+config <<CONF
+connections = 3;
+tenants = (
+  { name = "own"; class = "latency-critical"; match = { uid = $user; gid = $group; }; },
+  { name = "user"; match = { uid = $((user + 1)); }; },
+  { name = "group"; class = "latency-critical"; match = { gid = $((group + 1)); }; },
+  { name = "slice"; match = { cgroup = "/no/such/slice/*"; }; },
+  { name = "named"; class = "latency-critical"; match = { program = "vecadd"; }; },
+  { name = "open"; gpu = { weight = 10; }; }
+);
+CONF
+
+# refused NAME PATTERN OPTION... -- PROGRAM...: by `sluice run` with these arguments.
+refused()
+{
+	name=$1
+	pattern=$2
+	shift 2
+	rm -f "$out/started"
+	"$sluice" run "$@" >"$out/said" 2>"$out/why"
+	status=$?
+	[ $status = 1 ] || say_bad "$name: exit status $status"
+	[ -s "$out/said" ] && say_bad "$name: something on stdout: $(cat "$out/said")"
+	[ "$(wc -l <"$out/why")" = 1 ] || say_bad "$name: not one line on stderr:"
+	grep -Eq "^sluice: .*$pattern" "$out/why" || say_bad "$name: not the sentence ($pattern):"
+	[ -e "$out/started" ] && say_bad "$name: the program was started"
+	cat "$out/why"
+}
+
+start="touch $out/started"
+socket=--socket=$out/socket
+
+# ---- no arbiter, in every way ----
+# shellcheck disable=SC2086 # two words
+{
+	refused nowhere 'no arbiter answers at .*sluiced --user' "$socket" -- $start
+	: >"$out/file"
+	refused file 'no arbiter answers at' --socket="$out/file" -- $start
+	refused long 'no arbiter answers at' --socket="$out/$(printf '%0200d' 0)" -- $start
+}
+arbiter_start
+arbiter_kill
+refused stale 'no arbiter answers at .*sluiced --user' "$socket" -- touch "$out/started"
+arbiter_start
+kill -STOP "$arbiter"
+refused hung 'does not answer: is sluiced hung' "$socket" -- touch "$out/started"
+kill -CONT "$arbiter"
+
+# ---- tenants ----
+tenant()
+{
+	tenant_name=$1
+	refused "tenant $1" "$2" "$socket" --tenant="$tenant_name" -- touch "$out/started"
+}
+tenant nobody 'no tenant nobody; .sluice status. lists'
+tenant user "tenant user admits user $((user + 1)) only \(match.uid\).* runs as user $user"
+tenant group "tenant group admits group $((group + 1)) only \(match.gid\).* runs as group $group"
+tenant slice 'tenant slice admits cgroups /no/such/slice/\* only \(match.cgroup\).* is in '
+tenant named 'tenant named admits programs vecadd only \(match.program\).* runs touch$'
+tenant "$(printf '%0100d' 0)" 'at most 63 characters'
+
+# ---- the simulated GPU ----
+refused preset "no preset 'h900'.*h100, a100 and l4" "$socket" --simulated=h900 -- touch "$out/started"
+refused description "cannot read the device description $out/none.conf: No such file" "$socket" \
+	--simulated="$out/none.conf" -- touch "$out/started"
+refused costs "cannot read the cost table $out/none.conf: No such file" "$socket" --simulated \
+	--costs="$out/none.conf" -- touch "$out/started"
+refused unsimulated 'costs, --instance and --mps go with --simulated' "$socket" --mps -- \
+	touch "$out/started"
+
+# ---- the program ----
+refused missing "cannot run 'no-such-program': No such file" "$socket" -- no-such-program
+refused path "cannot run '$out/none': No such file" "$socket" -- "$out/none"
+refused mode "cannot run '$out/file': Permission denied" "$socket" -- "$out/file"
+refused folder "cannot run '$out': " "$socket" -- "$out"
+echo 'int main(void) { return 0; }' >"$out/static.c"
+if ${CC:-gcc} -static -o "$out/static" "$out/static.c" 2>/dev/null; then
+	refused static "$out/static is statically linked.*link it dynamically" "$socket" -- "$out/static"
+	printf '#!%s\n' "$out/static" >"$out/script"
+	chmod +x "$out/script"
+	refused script "$out/static is statically linked" "$socket" -- "$out/script"
+else
+	echo 'no static libc here: static programs are not tried'
+fi
+
+# ---- a rule on the program's name looks at the program, not at `sluice` ----
+under named -- "$samples/vecadd" >"$out/named" 2>&1 || say_bad "named: $(cat "$out/named")"
+grep -q 'tenant named .*: vecadd has come' "$out/arbiter" || say_bad 'vecadd has not come as named'
+
+# ---- as many connections as a user may have ----
+for name in one two three; do
+	begin "$name" under open -- "$samples/memhog" --total 64 --hold 60
+done
+wait_until 'three processes' eval "[ \"\$(grep -c 'memhog has come' \"\$out/arbiter\")\" = 3 ]"
+refused connections 'as many connections as the arbiter allows \(connections in' "$socket" -- \
+	touch "$out/started"
+# One that is not started by `sluice run` runs unmanaged; asked to, the shim says why.
+SLUICE_SOCKET=$out/socket SLUICE_LOG=error on_simgpu env \
+	LD_PRELOAD="$(preload_list "$preload_build/lib/libsluice.so")" "$samples/vecadd" \
+	>"$out/fourth" 2>&1 || say_bad 'one connection too many: the program failed'
+grep -q 'refused: your user has as many connections' "$out/fourth" || {
+	say_bad 'one connection too many: the shim does not say so'
+	cat "$out/fourth"
+}
+exit "$bad"
