@@ -50,6 +50,8 @@ struct exec_world {
 	CUdeviceptr data; /* 1 MiB, zeroes */
 	CUstream a, b, c; /* non-blocking */
 	CUevent event[8];
+	uint32_t *flag; /* of the gate */
+	CUdeviceptr flag_device;
 };
 
 #define EXEC_DATA_BYTES (1u << 20)
@@ -101,11 +103,15 @@ static inline void exec_world_setup(void)
 	ck_cuda(cuStreamCreate(&w.c, CU_STREAM_NON_BLOCKING));
 	for (int i = 0; i < 8; i++)
 		ck_cuda(cuEventCreate(&w.event[i], CU_EVENT_DEFAULT));
+	ck_cuda(cuMemHostAlloc((void **)&w.flag, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+	ck_cuda(cuMemHostGetDevicePointer_v2(&w.flag_device, w.flag, 0));
+	*w.flag = 0;
 	ck_cuda(cuCtxSynchronize());
 }
 
 static inline void exec_world_teardown(void)
 {
+	(void)cuMemFreeHost(w.flag); /* refused after a fault that stays */
 	fixture_context_end();
 }
 
@@ -145,6 +151,21 @@ static inline void exec_run(CUfunction function, CUstream stream, uint64_t value
 static inline void exec_busy(CUfunction function, CUstream stream)
 {
 	exec_run(function, stream, 0, 0, 1);
+}
+
+/* What is queued behind the gate begins when it is opened, all at the same simulated time: so the
+ * program's own pace does not matter. `other` may be NULL. Uses event 7. */
+static inline void exec_gate(CUstream stream, CUstream other)
+{
+	ck_cuda(cuStreamWaitValue32(stream, w.flag_device, 1, CU_STREAM_WAIT_VALUE_EQ));
+	ck_cuda(cuEventRecord(w.event[7], stream));
+	if (other != NULL)
+		ck_cuda(cuStreamWaitEvent(other, w.event[7], 0));
+}
+
+static inline void exec_open(void)
+{
+	__atomic_store_n(w.flag, 1, __ATOMIC_RELEASE);
 }
 
 /* Device memory is host memory here. Also for looking at what another thread may be computing, which

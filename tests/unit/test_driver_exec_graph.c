@@ -45,11 +45,12 @@ START_TEST(test_capture_and_replay)
 	ck_assert_uint_eq(count, 1);
 	ck_cuda(cuGraphInstantiateWithFlags(&exec, graph, 0));
 	ck_cuda(cuGraphDestroy(graph));
-	exec_busy(w.spin, w.c);
+	exec_gate(w.c, NULL);
 	ck_cuda(cuEventRecord(w.event[2], w.c));
 	ck_cuda(cuGraphLaunch(exec, w.c));
 	ck_cuda(cuEventRecord(w.event[3], w.c));
 	ck_cuda(cuGraphLaunch(exec, w.c));
+	exec_open();
 	ck_cuda(cuStreamSynchronize(w.c));
 	ck_assert_uint_eq(*pinned, ((0 + 1) * 2 + 1) * 2);
 	/* The branches overlapped. */
@@ -70,10 +71,12 @@ START_TEST(test_launches_of_one_graph_do_not_overlap)
 	exec_busy(w.spin, w.a);
 	ck_cuda(cuStreamEndCapture(w.a, &graph));
 	ck_cuda(cuGraphInstantiateWithFlags(&exec, graph, 0));
+	exec_gate(w.a, NULL);
 	ck_cuda(cuGraphLaunch(exec, w.a));
 	ck_cuda(cuEventRecord(w.event[0], w.a));
 	ck_cuda(cuGraphLaunch(exec, w.b));
 	ck_cuda(cuEventRecord(w.event[1], w.b));
+	exec_open();
 	ck_cuda(cuCtxSynchronize());
 	ck_us(0, 1, SPIN_US + GAP_US);
 	ck_cuda(cuGraphLaunch(exec, w.a));

@@ -11,9 +11,10 @@
  * more. */
 #define INLINE_BYTES 65536
 
-static bool is_stopped(const struct op *op)
+/* Nothing of it is computed: its context has stopped, or will when what it waited for ends. */
+bool compute_is_dropped(const struct op *op)
 {
-	return atomic_load_explicit(&op->home->stop, memory_order_relaxed);
+	return op->is_poisoned || atomic_load_explicit(&op->home->stop, memory_order_relaxed);
 }
 
 static bool is_complete(const struct op *op)
@@ -96,6 +97,7 @@ static void link_target(struct op *op, struct op *target)
 {
 	struct op *write = target->work.kind == WORK_WRITE ? target : target->behind;
 
+	op->is_poisoned = op->is_poisoned || target->is_poisoned;
 	if (!target->computed)
 		list_add(&target->waiters, op);
 	if (write != NULL && !is_complete(write))
@@ -106,6 +108,7 @@ void compute_link(struct op *op)
 {
 	struct op *prev = op->stream->last;
 
+	op->is_poisoned = prev != NULL && prev->is_poisoned;
 	if (prev != NULL && !prev->computed)
 		list_add(&prev->waiters, op);
 	link_writes(op, op->stream);
@@ -151,14 +154,14 @@ static bool settle(struct op *op)
 	op->ready = true;
 	switch (work->kind) {
 	case WORK_KERNEL:
-		if (is_stopped(op))
+		if (compute_is_dropped(op))
 			return true;
 		cost_chunks(op);
 		worker_push(op);
 		return false;
 	case WORK_COPY:
 	case WORK_SET:
-		if (is_stopped(op) || op->is_early)
+		if (compute_is_dropped(op) || op->is_early)
 			return true;
 		if (compute_is_small(work)) {
 			work_run_block(work, 0);
@@ -175,11 +178,12 @@ static bool settle(struct op *op)
 }
 
 /* Ops whose last hindrance went are chained by `link`, so that long streams need no stack. */
-static struct op *unblock(struct op_list *list, struct op *chain)
+static struct op *unblock(struct op_list *list, bool is_poisoned, struct op *chain)
 {
 	for (uint32_t i = 0; i < list->count; i++) {
 		struct op *op = list->item[i];
 
+		op->is_poisoned = op->is_poisoned || is_poisoned;
 		if (--op->waiting == 0 && !op->ready) {
 			op->link = chain;
 			chain = op; /* the list's reference goes along */
@@ -200,7 +204,7 @@ static struct op *set_computed(struct op *op, uint64_t duration_ns, struct op *c
 	op_leave_module(op);
 	if (is_functional(op->work.kind))
 		tell_model(op, duration_ns);
-	return unblock(&op->waiters, chain);
+	return unblock(&op->waiters, op->is_poisoned, chain);
 }
 
 static void settle_chain(struct op *chain)
@@ -223,7 +227,7 @@ void compute_done(struct op *op, uint64_t duration_ns)
 
 void compute_release(struct op_list *list)
 {
-	settle_chain(unblock(list, NULL));
+	settle_chain(unblock(list, false, NULL));
 }
 
 void compute_begin(struct op *op)

@@ -61,6 +61,7 @@ struct op {
 	uint32_t refs;
 	uint32_t waiting; /* functional parts it waits for */
 	bool ready, computed, awaited, at_head, is_timely, uses_module, is_early;
+	bool is_poisoned;  /* it faulted, or comes after what did */
 	uint64_t least_ns; /* of time that its stream takes up to its end, from the first op on */
 	_Atomic bool complete;
 	/* the functional part, in chunks */

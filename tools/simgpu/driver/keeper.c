@@ -72,6 +72,8 @@ static void complete(struct op *op, const struct model_done *done)
 
 	if (op->work.kind == WORK_WRITE)
 		store_value(op);
+	if (op->result.fault != PTX_OK)
+		compute_fault(op->home, run_fault_error(op->result.fault), op->result.text);
 	op->start_ns = done->start_ns;
 	op->end_ns = done->end_ns;
 	count(exec, op, done);

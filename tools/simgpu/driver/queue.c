@@ -298,8 +298,8 @@ static void run_early(struct op *op, const struct stream *stream)
 {
 	const struct op *last = stream->last;
 
-	if (!op->is_early && (last == NULL || last->computed) && stream->last_write == NULL &&
-	    compute_is_small(&op->work)) {
+	if (!op->is_early && (last == NULL || (last->computed && !last->is_poisoned)) &&
+	    stream->last_write == NULL && compute_is_small(&op->work)) {
 		work_run_block(&op->work, 0);
 		op->is_early = true;
 	}

@@ -34,6 +34,7 @@ void compute_begin(struct op *op);
 void compute_done(struct op *op, uint64_t duration_ns);
 /* A copy or memset that is done faster than handed to another thread. */
 bool compute_is_small(const struct work *work);
+bool compute_is_dropped(const struct op *op);
 /* In stream order, its turn has come. */
 void compute_start(struct op *op);
 void compute_release(struct op_list *list);

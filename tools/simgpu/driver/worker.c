@@ -16,11 +16,6 @@
 #define URGENT_NS 150000
 #define HELP_NS 20000
 
-static bool is_stopped(const struct op *op)
-{
-	return atomic_load_explicit(&op->home->stop, memory_order_relaxed);
-}
-
 void worker_push(struct op *op)
 {
 	struct exec *exec = op->exec;
@@ -64,8 +59,12 @@ static void add_result(struct op *op, const struct ptx_result *result)
 	op->result.warp_instructions += result->warp_instructions;
 	op->result.thread_instructions += result->thread_instructions;
 	op->result.global_bytes += result->global_bytes;
-	if (result->fault != PTX_OK && result->fault != PTX_STOPPED)
-		compute_fault(op->home, run_fault_error(result->fault), result->text);
+	if (result->fault == PTX_OK || result->fault == PTX_STOPPED || op->is_poisoned)
+		return;
+	/* The program hears of it when the kernel ends in simulated time (keeper.c). */
+	op->result.fault = result->fault;
+	memcpy(op->result.text, result->text, sizeof(op->result.text));
+	op->is_poisoned = true;
 }
 
 /* First what its stream has come to, then the oldest. */
@@ -84,7 +83,7 @@ static void finish_op(struct exec *exec, struct op *op)
 {
 	uint64_t duration_ns = 1;
 
-	if (op->work.kind == WORK_KERNEL && !is_stopped(op)) {
+	if (op->work.kind == WORK_KERNEL && !compute_is_dropped(op)) {
 		exec->counters.kernels++;
 		duration_ns = cost_learn(op);
 	}
@@ -97,7 +96,7 @@ static void work_on(struct exec *exec, struct op *op)
 	uint64_t count = left < op->chunk ? left : op->chunk;
 	struct ptx_result result;
 
-	if (is_stopped(op))
+	if (compute_is_dropped(op))
 		count = left; /* none of it is run */
 	op->next_block += count;
 	if (op->next_block == op->blocks)
@@ -105,7 +104,7 @@ static void work_on(struct exec *exec, struct op *op)
 	op->chunks_running++;
 	if (exec->ready != NULL && exec->idle > 0)
 		pthread_cond_signal(&exec->work);
-	if (!is_stopped(op)) {
+	if (!compute_is_dropped(op)) {
 		op->home->running++;
 		memset(&result, 0, sizeof(result));
 		pthread_mutex_unlock(&exec->lock);
