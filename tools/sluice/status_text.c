@@ -79,15 +79,27 @@ static int add_tenant(struct table *table, const struct sluice_msg_status_tenant
 						 in_flight, pressure, state, NULL});
 }
 
-static void print_device(const struct sluice_msg_status_device *row, FILE *out)
+/* Credit is more than that, and without quotas more than the GPU has. */
+static uint64_t used_bytes(const struct status *status, uint32_t device)
 {
-	char total[24], granted[24], reclaiming[24];
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < status->tenants; i++)
+		if (status->tenant[i].device == device)
+			bytes += status->tenant[i].memory_used_bytes;
+	return bytes;
+}
+
+static void print_device(const struct status *status, const struct sluice_msg_status_device *row,
+			 FILE *out)
+{
+	char total[24], used[24], reclaiming[24];
 
 	format_bytes(row->memory_bytes, sizeof(total), total);
-	format_bytes(row->memory_granted_bytes, sizeof(granted), granted);
+	format_bytes(used_bytes(status, row->index), sizeof(used), used);
 	format_bytes(row->reclaiming_bytes, sizeof(reclaiming), reclaiming);
 	fprintf(out, "GPU %u  %s%s  %u SMs  policy %s  memory %s of %s", row->index, row->name,
-		row->simulated ? " (simulated)" : "", row->sms, row->policy, granted, total);
+		row->simulated ? " (simulated)" : "", row->sms, row->policy, used, total);
 	if (row->reclaiming_bytes)
 		fprintf(out, " (%s reclaiming)", reclaiming);
 	fputs(row->mps ? "  MPS: processes overlap\n" : "  no MPS: processes take turns\n", out);
@@ -148,7 +160,7 @@ int status_print(const struct query *query, const struct status *status, FILE *o
 	for (size_t i = 0; r == 0 && i < status->devices; i++) {
 		if (i)
 			fputc('\n', out);
-		print_device(&status->device[i], out);
+		print_device(status, &status->device[i], out);
 		r = print_tenants(status, status->device[i].index, out);
 		print_longest(status, status->device[i].index, out);
 	}
