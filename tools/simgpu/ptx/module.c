@@ -125,8 +125,8 @@ static int module_finish(struct parser *p)
 {
 	struct ptx_module *module = p->module;
 
-	module->names =
-		pool_copy(&module->pool, p->name_text ? p->name_text : "", p->name_bytes + 1u);
+	/* A module of variables alone has none. */
+	module->names = pool_string(&module->pool, p->name_text ? p->name_text : "", p->name_bytes);
 	module->global = pool_copy(&module->pool, p->global, p->globals * sizeof(*p->global));
 	if (!module->names || !module->global)
 		return parse_no_memory(p);

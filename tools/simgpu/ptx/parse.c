@@ -174,8 +174,8 @@ struct symbol *symbol_add_regs(struct parser *p, const struct token *prefix, enu
 	return symbol;
 }
 
-static bool find_numbered(struct parser *p, const struct token *name, enum ptx_type *ret_type,
-			  uint32_t *ret_vreg)
+/* The digits at a name's end, as a number: %r12 is the 12th of %r<n>. */
+static bool split_number(const struct token *name, uint32_t *ret_prefix, uint32_t *ret_number)
 {
 	uint32_t length = name->length;
 	uint32_t number = 0;
@@ -186,32 +186,36 @@ static bool find_numbered(struct parser *p, const struct token *name, enum ptx_t
 		return false;
 	for (uint32_t i = length; i < name->length; i++)
 		number = number * 10 + (uint32_t)(name->start[i] - '0');
-	for (uint32_t scope = p->scope;; scope = p->scope_parent[scope]) {
-		uint32_t index = names_get(&p->names, name->start, length, scope | PREFIX_SCOPE);
-
-		if (index != UINT32_MAX && number < p->symbol[index].count) {
-			*ret_type = p->symbol[index].type;
-			*ret_vreg = p->symbol[index].index + number;
-			return true;
-		}
-		if (!scope)
-			return false;
-	}
+	*ret_prefix = length;
+	*ret_number = number;
+	return true;
 }
 
 bool symbol_find_reg(struct parser *p, const struct token *name, enum ptx_type *ret_type,
 		     uint32_t *ret_vreg)
 {
-	struct symbol *symbol;
+	uint32_t prefix = 0;
+	uint32_t number = 0;
+	bool numbered = split_number(name, &prefix, &number);
 
-	if (find_numbered(p, name, ret_type, ret_vreg))
-		return true;
-	symbol = symbol_find(p, name);
-	if (!symbol || symbol->kind != SYMBOL_REG)
-		return false;
-	*ret_type = symbol->type;
-	*ret_vreg = symbol->index;
-	return true;
+	for (uint32_t scope = p->scope;; scope = p->scope_parent[scope]) {
+		uint32_t index = names_get(&p->names, name->start, name->length, scope);
+
+		if (index == UINT32_MAX && numbered) {
+			index = names_get(&p->names, name->start, prefix, scope | PREFIX_SCOPE);
+			if (index != UINT32_MAX && number >= p->symbol[index].count)
+				index = UINT32_MAX;
+		}
+		if (index != UINT32_MAX) {
+			const struct symbol *symbol = &p->symbol[index];
+
+			*ret_type = symbol->type;
+			*ret_vreg = symbol->index + (symbol->kind == SYMBOL_REGS ? number : 0);
+			return symbol->kind == SYMBOL_REG || symbol->kind == SYMBOL_REGS;
+		}
+		if (!scope)
+			return false;
+	}
 }
 
 /* ---- directives ---- */
