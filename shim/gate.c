@@ -296,7 +296,7 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 {
 	uint64_t now_ns = sluice_now_ns();
 	enum link_state link;
-	bool want;
+	bool want, told;
 
 	futex_unlock(&gate->lock);
 	link = link_tick(gate->index, now_ns);
@@ -326,18 +326,20 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 	}
 	want = want_is_due(gate, view, hold->reason, now_ns);
 	futex_unlock(&gate->lock);
-	if (want)
-		link_want(gate->index, cost_ns);
+	told = !want || link_want(gate->index, cost_ns);
 	gate_wait(gate, view, hold, now_ns);
 	futex_lock(&gate->lock);
+	if (!told)
+		gate->want_ns = 0;
 	return false;
 }
 
-void gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns,
-		bool known)
+_Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream,
+			     uint32_t cost_ns, bool known)
 {
 	struct gate_hold hold = {0};
 	struct gate_view view;
+	_Atomic uint32_t *next;
 	uint64_t now_ns;
 	int saved = errno;
 
@@ -359,9 +361,10 @@ void gate_enter(struct gate *gate, struct lane *lane, struct stream_state *strea
 	lane_allow(gate, lane,
 		   hold.reason == GATE_FORCED ? 0 : gate_allowance(&view, cost_ns, gate->lanes),
 		   inflight_interval_ns(view.window_ns, false));
+	next = gate_wait_next(gate, &hold);
 	futex_unlock(&gate->lock);
-	gate_wait_done(gate, &hold);
 	errno = saved;
+	return next;
 }
 
 void gate_raise(struct gate *gate, struct stream_state *stream, uint64_t key)
@@ -402,8 +405,10 @@ bool gate_is_free(struct gate *gate)
 
 void gate_forked(void)
 {
-	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
-		gates[i] = (struct gate){0};
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		if (gates[i].page)
+			gates[i] = (struct gate){0};
+	}
 	activity_forked();
 	capture_forked();
 	sync_forked();

@@ -141,11 +141,11 @@ void gate_wait(struct gate *gate, const struct gate_view *view, struct gate_hold
 	}
 }
 
-void gate_wait_done(struct gate *gate, const struct gate_hold *hold)
+/* The opener wakes one of us, which wakes the next. A reader of an activity page can wake others
+ * although it cannot write; the grant is this process's own. */
+_Atomic uint32_t *gate_wait_next(struct gate *gate, const struct gate_hold *hold)
 {
-	/* The opener woke one of us; a reader can wake others although it cannot write. */
 	if (hold->waited)
-		futex_wake((_Atomic uint32_t *)(uintptr_t)&hold->waited->wake, 1);
-	if (hold->waited_gate)
-		futex_wake(&gate->page->grant.gate, 1);
+		return (_Atomic uint32_t *)(uintptr_t)&hold->waited->wake;
+	return hold->waited_gate && gate->holding ? &gate->page->grant.gate : NULL;
 }

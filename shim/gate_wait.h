@@ -25,7 +25,8 @@ struct gate_hold {
 void gate_wait(struct gate *gate, const struct gate_view *view, struct gate_hold *hold,
 	       uint64_t now_ns);
 
-/* The launch was admitted: wakes the next of those who wait for the same. Without gate->lock. */
-void gate_wait_done(struct gate *gate, const struct gate_hold *hold);
+/* The launch was admitted: the word on which the next of those who wait for the same may sleep,
+ * other processes' threads included; NULL: none. With gate->lock. */
+_Atomic uint32_t *gate_wait_next(struct gate *gate, const struct gate_hold *hold);
 
 #endif

@@ -176,8 +176,8 @@ static void launch_admit(struct launch *launch, struct launch_seat *seat,
 	if (is_free)
 		gate_pass(gate, seat->lane, stream, predict_cost_ns(entry));
 	else
-		gate_enter(gate, seat->lane, stream, predict_cost_ns(entry),
-			   predict_is_known(&launch_predict, entry));
+		launch->next = gate_enter(gate, seat->lane, stream, predict_cost_ns(entry),
+					  predict_is_known(&launch_predict, entry));
 }
 
 void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstream key,
@@ -218,6 +218,8 @@ void launch_end(struct launch *launch, CUresult result)
 		return;
 	if (launch->sample)
 		sample_end(launch->sample, result == CUDA_SUCCESS);
+	if (launch->next)
+		futex_wake(launch->next, 1);
 	shim_leave();
 	errno = saved;
 }

@@ -58,6 +58,7 @@ struct launch {
 	enum launch_way way;
 	struct stream_state *stream;
 	struct sample *sample;
+	_Atomic uint32_t *next; /* to be woken once the launch is made: see gate_enter */
 };
 
 #define LAUNCH_DEPENDENT (1u << 0) /* programmatic dependent launch: nothing goes before it */

@@ -194,8 +194,10 @@ static void tick_away(struct sluice_channel *channel, uint64_t now_ns)
 {
 	bool back = false;
 
-	if (!session_trylock())
+	if (now_ns < atomic_load_explicit(&link_now.look_ns, memory_order_relaxed) ||
+	    !session_trylock())
 		return;
+	atomic_store_explicit(&link_now.look_ns, now_ns + LOOK_NS, memory_order_relaxed);
 	if (link_now.away && session.fd >= 0 && !session.greeted) {
 		/* Hung, not gone: the connection is good as long as it is there. */
 		if (session_serve() && has_heartbeat(channel, now_ns))
@@ -289,16 +291,19 @@ void link_forked(void)
 
 /* ---- questions ------------------------------------------------------------------------------------------- */
 
-void link_want(uint32_t device_index, uint64_t cost_ns)
+bool link_want(uint32_t device_index, uint64_t cost_ns)
 {
 	struct sluice_msg_want want = {.device = device_index, .cost_ns = cost_ns};
 	int saved = errno;
 
-	futex_lock(&session.lock);
+	/* Whoever has the lock may be waiting for an answer. */
+	if (!session_trylock())
+		return false;
 	if (!session.greeted)
 		session_tell(&want, SLUICE_MSG_WANT, sizeof(want));
 	futex_unlock(&session.lock);
 	errno = saved;
+	return true;
 }
 
 /* Notices, as a launch would, that the arbiter is gone or back: a program that only allocates. */

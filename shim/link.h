@@ -59,8 +59,8 @@ enum link_state link_tick(uint32_t device_index, uint64_t now_ns);
 /* Fail mode hold: how long one launch waits; closed: UINT64_MAX. */
 uint64_t link_hold_ns(void);
 
-/* Tells the arbiter that a launch is held. Never blocks; lost where it cannot be sent. */
-void link_want(uint32_t device_index, uint64_t cost_ns);
+/* Tells the arbiter that a launch is held. Never blocks; false: try again. */
+bool link_want(uint32_t device_index, uint64_t cost_ns);
 
 /* The arbiter's target on S, ns; 0: none. */
 uint64_t link_target_ns(void);

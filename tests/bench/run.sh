@@ -114,7 +114,7 @@ crowd()
 		'BEGIN { printf "%s %.3f\n", key, ns / s / 1e7 }' >>"$work/results"
 }
 crowd 0 arbiter.idle
-crowd 20000 arbiter.loaded
+crowd 100000 arbiter.loaded
 kill -0 "$arbiter" 2>/dev/null || fail "the arbiter died: $(tail -n 5 "$work/sluiced.log")"
 
 # ---- between two processes, without the arbiter's doing ------------------------------------------------

@@ -92,10 +92,12 @@ uint32_t script_count(enum script_op op)
 {
 	uint32_t count = 0;
 
+	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; i < SCRIPT_STREAMS + 2; i++) {
 		for (const char *c = queues[i].log; *c; c++)
 			count += *c == "KWEC"[op];
 	}
+	pthread_mutex_unlock(&lock);
 	return count;
 }
 

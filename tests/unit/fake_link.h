@@ -47,8 +47,9 @@ uint64_t link_hold_ns(void)
 	return 0;
 }
 
-void link_want(uint32_t device_index, uint64_t cost_ns)
+bool link_want(uint32_t device_index, uint64_t cost_ns)
 {
+	return true;
 }
 
 uint64_t link_target_ns(void)
