@@ -136,7 +136,7 @@ static inline void bench_load_file(const char *name)
 {
 	char *text = bench_read_file(name);
 
-	bench_load(text, 75);
+	bench_load(text, 100);
 	free(text);
 }
 
