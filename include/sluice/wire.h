@@ -194,7 +194,7 @@ struct sluice_msg_status_device {
 	uint32_t mps;
 	uint32_t sms;
 	uint64_t memory_bytes;
-	uint64_t memory_granted_bytes;
+	uint64_t memory_granted_bytes; /* may be used without asking; no quota: in use */
 	uint64_t reclaiming_bytes;
 	uint32_t processes;
 	uint32_t turns; /* 1: best-effort processes take turns */

@@ -50,6 +50,7 @@ struct gate {
 	uint64_t moved_ns;	  /* last reading that showed launched_ns moved */
 	uint64_t closed_ns;	  /* last time the gate was closed */
 	uint64_t flight_ns;	  /* in flight when last it moved or was closed */
+	bool gave_way;		  /* its last turn ended because it had nothing to launch */
 	bool was_held;		  /* held time moved since the last decision */
 	uint64_t stretch_held_ns; /* held since the last slow tick */
 	uint32_t granted_units;

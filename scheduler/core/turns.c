@@ -5,8 +5,12 @@
 
 #define LINGER_NS 300000ull /* nothing launched for so long: has nothing to launch */
 #define SETTLE_NS 50000ull  /* a launch past its check when the gate closed shows by then */
-#define POLL_NS 500000ull   /* at most, while a change is pending */
 #define POLL_MIN_NS 100000ull
+#define POLL_DRAIN_NS 200000ull /* after the time at which it should be drained */
+#define POLL_LONG_NS 5000000ull /* at most: before that time */
+/* Looks at a holder that launches, while others wait: often if it left its last turn early. */
+#define POLL_BUSY_NS 5000000ull
+#define POLL_LIGHT_NS 500000ull
 #define DRAIN_MAX_NS 2000000000ull
 #define WALL_RATIO 4u /* a turn lasts at most so many quantums of wall time when others wait */
 
@@ -122,6 +126,7 @@ static void turn_close(struct device *device, uint64_t now_ns)
 	device->turn.closed_ns = now_ns;
 	device->turn.gate->closed_ns = now_ns;
 	device->turn.gate->flight_ns = gate_in_flight_ns(device->turn.gate);
+	device->turn.gate->gave_way = turn_is_idle(device->turn.gate, now_ns);
 }
 
 static bool turn_is_over(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
@@ -143,27 +148,37 @@ static uint64_t turn_min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* When to look at a holder that others wait for. It stops by itself at its quantum's end, so that
+ * nothing need happen before that should be complete, unless it has nothing to launch. */
+static uint64_t turn_look_ns(const struct gate *gate, uint64_t end_ns, uint64_t now_ns)
+{
+	uint64_t done_ns = gate->usage.completed_ns, wait_ns;
+
+	wait_ns = end_ns > done_ns + POLL_MIN_NS ? end_ns - done_ns : POLL_MIN_NS;
+	/* Held itself, by a latency process perhaps: it has something. */
+	if (gate->moved_ns != now_ns && !gate->usage.want)
+		return turn_min(wait_ns, LINGER_NS);
+	return turn_min(wait_ns, gate->gave_way ? POLL_LIGHT_NS : POLL_BUSY_NS);
+}
+
 /* Fills the holder's grant, and asks to look again when that may matter. */
 static void turn_grant(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
 {
 	struct turn *turn = &device->turn;
 	struct gate *gate = turn->gate;
 	uint64_t left_ns = entitle_left_ns(gate, now_ns);
-	uint64_t launched_ns = gate->usage.launched_ns;
 	uint64_t credit_ns = CORE_NO_LIMIT;
 
 	if (left_ns != CORE_NO_LIMIT) {
-		credit_ns = launched_ns + left_ns;
+		credit_ns = gate->usage.launched_ns + left_ns;
 		device->next_ns = gate->share->period_end_ns;
 	}
 	if (turn_others_wait(device, terms, now_ns)) {
 		uint64_t end_ns = turn->start_launched_ns + turn->quantum_ns;
-		uint64_t rest_ns = end_ns > launched_ns ? end_ns - launched_ns : 0;
 
-		/* It stops by itself at the quantum's end; nobody need look just then. */
 		credit_ns = turn_min(credit_ns, end_ns);
-		rest_ns = rest_ns < POLL_MIN_NS ? POLL_MIN_NS : turn_min(rest_ns, POLL_NS);
-		device->next_ns = turn_min(device->next_ns, now_ns + rest_ns);
+		device->next_ns =
+			turn_min(device->next_ns, now_ns + turn_look_ns(gate, end_ns, now_ns));
 	}
 	gate->next.open = true;
 	gate->next.credit_ns = credit_ns;
@@ -179,7 +194,9 @@ static void turn_watch_drain(struct device *device, uint64_t now_ns)
 	uint64_t due_ns = device->turn.gate->closed_ns + device->turn.gate->flight_ns;
 	uint64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
 
-	wait_ns = wait_ns < POLL_MIN_NS ? POLL_MIN_NS : turn_min(wait_ns, POLL_NS);
+	wait_ns = wait_ns > POLL_MIN_NS		     ? turn_min(wait_ns, POLL_LONG_NS)
+		  : now_ns == device->turn.closed_ns ? POLL_MIN_NS
+						     : POLL_DRAIN_NS;
 	device->turn.gate->next_watch = true;
 	device->next_ns = now_ns + wait_ns;
 }

@@ -84,7 +84,7 @@ static void activity_share_all(struct process *owner, uint32_t owner_local)
 {
 	struct arbiter *arbiter = owner->arbiter;
 
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *reader = arbiter->process[i];
 		int local;
 
@@ -136,7 +136,7 @@ void activity_attached(struct process *process, uint32_t local)
 		activity_attached_latency(process, local);
 		return;
 	}
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *owner = arbiter->process[i];
 		int owner_local;
 
@@ -198,7 +198,7 @@ static void activity_show_all(struct process *owner, uint32_t owner_local)
 {
 	struct arbiter *arbiter = owner->arbiter;
 
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *reader = arbiter->process[i];
 
 		for (uint32_t local = 0; reader && local < SLUICE_MAX_DEVICES; local++) {
@@ -308,7 +308,7 @@ void activity_forget(struct process *process)
 
 	if (!process->latency || !process->activity.base)
 		return;
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *reader = arbiter->process[i];
 
 		for (uint32_t local = 0; reader && local < SLUICE_MAX_DEVICES; local++) {

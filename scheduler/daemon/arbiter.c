@@ -105,6 +105,7 @@ static void read_gate(struct process *process, uint32_t local, bool thorough)
 			      .usage = reading_take(process, local, thorough, arbiter->now_ns)};
 
 	(void)arbiter_feed(arbiter, &event);
+	process->local[local].wants = event.usage.want;
 	/* A change of turn waits for it, and its sleepers would look in 10 ms only. */
 	if (process->local[local].watched && !process->local[local].grant.open &&
 	    event.usage.launched_ns > event.usage.completed_ns)
@@ -113,7 +114,7 @@ static void read_gate(struct process *process, uint32_t local, bool thorough)
 
 static void read_gates(struct arbiter *arbiter, bool all)
 {
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *process = arbiter->process[i];
 
 		for (uint32_t local = 0; process && local < SLUICE_MAX_DEVICES; local++) {
@@ -188,7 +189,7 @@ static bool tick_processes(struct arbiter *arbiter)
 {
 	bool any = false;
 
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *process = arbiter->process[i];
 
 		if (!process)
@@ -349,7 +350,7 @@ void arbiter_destroy(struct arbiter *arbiter)
 	if (!arbiter)
 		return;
 	server_finish(arbiter);
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		if (arbiter->process[i])
 			process_destroy(arbiter->process[i], "is left alone: the arbiter ends");
 	}

@@ -68,6 +68,7 @@ struct arbiter {
 	struct known_device device[CORE_MAX_DEVICES];
 	struct tenant_entry tenant[CORE_MAX_TENANTS];
 	struct process *process[CORE_MAX_PROCESSES];
+	uint32_t process_end;		/* one past the highest ever in use: walks end there */
 	struct connection *connections; /* owned; doubly linked */
 	struct reclaim reclaim[MAX_RECLAIMS];
 	uint32_t reclaims;

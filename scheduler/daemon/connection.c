@@ -203,7 +203,7 @@ static uint32_t connections_of(const struct arbiter *arbiter, uid_t uid)
 
 	for (const struct connection *c = arbiter->connections; c; c = c->next)
 		count += c->identity.uid == uid;
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		const struct process *process = arbiter->process[i];
 
 		count += process && !process->connection && process->identity.uid == uid;

@@ -28,7 +28,7 @@ uint64_t memory_tenant_used_bytes(const struct arbiter *arbiter, uint32_t tenant
 	struct engine_report report;
 	uint64_t used = 0;
 
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		const struct process *process = arbiter->process[i];
 		int local;
 

@@ -115,7 +115,7 @@ static uint32_t unseen_owners(const struct arbiter *arbiter, const struct proces
 {
 	uint32_t owners = 0, watched = 0;
 
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		const struct process *owner = arbiter->process[i];
 
 		owners += owner && owner->latency && owner->mapped &&
@@ -176,7 +176,7 @@ static bool shows_process(const struct connection *connection, bool all,
 static bool shows_tenant(const struct connection *connection, bool all,
 			 const struct tenant_entry *entry)
 {
-	for (uint32_t i = 0; !all && i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; !all && i < connection->arbiter->process_end; i++) {
 		const struct process *process = connection->arbiter->process[i];
 
 		if (process && process->tenant == entry && shows_process(connection, all, process))

@@ -127,6 +127,8 @@ int process_create(struct connection *connection, const struct sluice_msg_hello 
 	/* A death comes before whatever else is ready: a turn is waiting for it. */
 	(void)sd_event_source_set_priority(process->death_source, SD_EVENT_PRIORITY_IMPORTANT);
 	arbiter->process[index] = process;
+	if (arbiter->process_end <= process->index)
+		arbiter->process_end = process->index + 1;
 	process->tenant->processes++;
 	process->connection = connection;
 	connection->process = process;
@@ -261,13 +263,4 @@ int process_local(const struct process *process, uint32_t device)
 			return i;
 	}
 	return -1;
-}
-
-struct process *process_by_session(struct arbiter *arbiter, uint64_t session)
-{
-	for (uint32_t i = 0; session && i < CORE_MAX_PROCESSES; i++) {
-		if (arbiter->process[i] && arbiter->process[i]->session == session)
-			return arbiter->process[i];
-	}
-	return NULL;
 }

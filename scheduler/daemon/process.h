@@ -22,6 +22,7 @@ struct local_device {
 	bool used;
 	uint32_t device; /* the arbiter's and the core's */
 	bool watched;	 /* by the core: read before every decision */
+	bool wants;	 /* has said so, and was not seen otherwise: no need to say it again */
 	struct grant grant;
 	uint32_t gate, epoch, mail; /* what the page says, if nobody tampered */
 	uint32_t slots_seen;	    /* bit i: slot i has been launching */
@@ -83,7 +84,6 @@ int process_attach(struct process *process, const struct sluice_msg_device *mess
 		   uint32_t *ret_local, const char **ret_why);
 /* The index in the pages; -1: it has not registered the device. */
 int process_local(const struct process *process, uint32_t device);
-struct process *process_by_session(struct arbiter *arbiter, uint64_t session);
 
 /* ---- grants.c: writing the channel ------------------------------------------------------------ */
 

@@ -73,7 +73,7 @@ static void reload_drop(struct arbiter *arbiter)
 
 static void reload_pages(struct arbiter *arbiter)
 {
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *process = arbiter->process[i];
 
 		if (!process)

@@ -39,7 +39,7 @@ static struct process *session_earlier(struct connection *connection, uint64_t s
 	struct arbiter *arbiter = connection->arbiter;
 	struct process *resumed = NULL;
 
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *process = arbiter->process[i];
 
 		if (!process || process->identity.pid != connection->identity.pid ||
@@ -163,6 +163,9 @@ static int session_want(struct process *process, const struct sluice_packet *pac
 	sluice_wire_copy(packet, &message, sizeof(message));
 	if (message.device >= SLUICE_MAX_DEVICES || !process->local[message.device].used)
 		return -EBADMSG;
+	if (process->local[message.device].wants)
+		return 0;
+	process->local[message.device].wants = true;
 	arbiter_read_watched(process->arbiter);
 	event.device = process->local[message.device].device;
 	return arbiter_feed(process->arbiter, &event);

@@ -43,7 +43,7 @@ static bool status_shows_process(const struct status *status, const struct proce
 
 static bool status_shows_tenant(const struct status *status, const struct tenant_entry *tenant)
 {
-	for (uint32_t i = 0; !status->all && i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; !status->all && i < status->arbiter->process_end; i++) {
 		const struct process *process = status->arbiter->process[i];
 
 		if (process && process->tenant == tenant && status_shows_process(status, process))
@@ -130,7 +130,7 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 	memset(&sums, 0, sizeof(sums));
 	if (engine_report(arbiter->engine, tenant, device, &report))
 		status_fill_report(&row, &report);
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < status->arbiter->process_end; i++) {
 		struct process *process = arbiter->process[i];
 		int local =
 			process && process->tenant == entry ? process_local(process, device) : -1;
@@ -189,7 +189,10 @@ static void status_device(struct status *status, uint32_t device)
 
 		if (!engine_report(arbiter->engine, t, device, &report))
 			continue;
-		row.memory_granted_bytes += report.granted_bytes;
+		/* Without a quota the credit is no claim: what is in use counts. */
+		row.memory_granted_bytes += arbiter->tenant[t].conf.memory_max_bytes == UINT64_MAX
+						    ? memory_tenant_used_bytes(arbiter, t, device)
+						    : report.granted_bytes;
 		row.reclaiming_bytes += report.reclaiming_bytes;
 	}
 	memcpy(row.uuid, known->record.uuid, sizeof(row.uuid));
@@ -229,7 +232,7 @@ static void status_process(struct status *status, struct process *process, int l
 
 static void status_processes(struct status *status)
 {
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < status->arbiter->process_end; i++) {
 		struct process *process = status->arbiter->process[i];
 		bool any = false;
 
@@ -248,7 +251,7 @@ static void status_processes(struct status *status)
 
 static bool status_is_ours(const struct arbiter *arbiter, pid_t pid, uint32_t device)
 {
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		const struct process *process = arbiter->process[i];
 
 		if (process && process->identity.pid == pid && process_local(process, device) >= 0)
