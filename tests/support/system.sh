@@ -16,6 +16,11 @@
 #   status_get ARRAY KEY VALUE FIELD
 #                                 one field of the row of ARRAY (devices, tenants, processes) whose
 #                                 KEY is VALUE, as it stands there; lists as words
+#   costs KERNEL MICROSECONDS     how long a kernel that fills the GPU takes, for all that follows
+#   at NAME                       how far a `worker` (tests/e2e/worker.c) says it is
+#   goes_on NAME, stands_still NAME
+#                                 waits until it has come further; whether it does not for a second
+#   ends_well NAME                ends a worker and checks that all its launches were done, once
 #   say_bad TEXT                  a check has failed; the script goes on
 #
 # The last line of a script is `exit "$bad"`.
@@ -126,6 +131,48 @@ await()
 	say_bad "$1 ended with status $await_status, not ${2:-0}"
 	show "$1"
 	return 1
+}
+
+costs()
+{
+	printf 'costs = ( { kernel = "%s"; duration_us = %s.0; sms = 4096; } );\n' "$1" "$2" \
+		>"$out/costs.conf"
+	SIMGPU_COSTS=$out/costs.conf
+	export SIMGPU_COSTS
+}
+
+at()
+{
+	sed -n 's/^at //p' "$out/$1" 2>/dev/null | tail -n 1
+}
+
+# shellcheck disable=SC2317 # by wait_until
+is_beyond()
+{
+	is_beyond_at=$(at "$1")
+	[ "${is_beyond_at:-0}" -gt "$2" ]
+}
+
+goes_on()
+{
+	goes_on_from=$(at "$1")
+	wait_until "$1 beyond ${goes_on_from:-0}" is_beyond "$1" "${goes_on_from:-0}"
+}
+
+stands_still()
+{
+	stands_at=$(at "$1")
+	sleep 1
+	[ "$(at "$1")" = "$stands_at" ]
+}
+
+ends_well()
+{
+	kill -TERM "$(pid_of "$1")"
+	await "$1" || return
+	grep -Eq '^launched ([1-9][0-9]*) counted \1$' "$out/$1" && return
+	say_bad "$1: not all its launches were done"
+	show "$1"
 }
 
 result_of()

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process that keeps a GPU at work until SIGTERM, and knows what must have happened: each launch of
+ * its kernel adds one to a word of device memory.
+ *
+ * worker busy [MIB]      a few launches in flight, waits for the oldest
+ * worker open [MIB]      launches one after another and never waits: a request that does not end
+ * worker request [MIB]   a request of ten launches, a pause of 2 ms, and again
+ * worker once [MIB]      ten launches, and never looks at them
+ *
+ * MIB of device memory are held meanwhile. Says "at N" of completed launches (of launched ones, where
+ * it never waits) about ten times a second, and ends with "launched N counted N".
+ */
+#include <cuda.h>
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char ptx[] = ".version 7.0\n"
+			  ".target sm_75\n"
+			  ".address_size 64\n"
+			  ".visible .entry count(.param .u64 word)\n"
+			  "{\n"
+			  "	.reg .b64 %rd<2>;\n"
+			  "	ld.param.u64 %rd1, [word];\n"
+			  "	cvta.to.global.u64 %rd1, %rd1;\n"
+			  "	red.global.add.u64 [%rd1], 1;\n"
+			  "	ret;\n"
+			  "}\n";
+
+#define IN_FLIGHT 4
+#define REQUEST 10
+#define MIB (1ull << 20)
+#define SAY_NS 100000000ull
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number)
+{
+	stopped = 1;
+}
+
+static void check(CUresult result, const char *call)
+{
+	if (result == CUDA_SUCCESS)
+		return;
+	printf("%s: error %d\n", call, (int)result);
+	exit(1);
+}
+
+#define CHECK(call) check((call), #call)
+
+struct worker {
+	CUfunction kernel;
+	CUstream stream;
+	CUevent event[IN_FLIGHT];
+	CUdeviceptr word, held;
+	unsigned long long launched, completed, said_ns;
+};
+
+static unsigned long long now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (unsigned long long)now.tv_sec * 1000000000ull + (unsigned long long)now.tv_nsec;
+}
+
+static void pause_ms(long ms)
+{
+	struct timespec span = {.tv_nsec = ms * 1000000};
+
+	nanosleep(&span, NULL);
+}
+
+static void start(struct worker *w, unsigned long long hold_mib)
+{
+	CUcontext context;
+	CUmodule module;
+
+	CHECK(cuInit(0));
+	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+	CHECK(cuCtxSetCurrent(context));
+	CHECK(cuModuleLoadData(&module, ptx));
+	CHECK(cuModuleGetFunction(&w->kernel, module, "count"));
+	CHECK(cuStreamCreate(&w->stream, CU_STREAM_NON_BLOCKING));
+	for (int i = 0; i < IN_FLIGHT; i++)
+		CHECK(cuEventCreate(&w->event[i], CU_EVENT_DISABLE_TIMING));
+	CHECK(cuMemAlloc(&w->word, sizeof(unsigned long long)));
+	CHECK(cuMemsetD8(w->word, 0, sizeof(unsigned long long)));
+	if (hold_mib)
+		CHECK(cuMemAlloc(&w->held, hold_mib * MIB));
+}
+
+static void launch(struct worker *w)
+{
+	void *params[] = {&w->word};
+
+	CHECK(cuLaunchKernel(w->kernel, 1, 1, 1, 1, 1, 1, 0, w->stream, params, NULL));
+	w->launched++;
+}
+
+static void say(struct worker *w)
+{
+	unsigned long long at_ns = now_ns();
+
+	if (at_ns - w->said_ns < SAY_NS)
+		return;
+	w->said_ns = at_ns;
+	printf("at %llu\n", w->completed);
+}
+
+static void step_busy(struct worker *w)
+{
+	if (w->launched >= IN_FLIGHT) {
+		CHECK(cuEventSynchronize(w->event[w->launched % IN_FLIGHT]));
+		w->completed = w->launched - IN_FLIGHT + 1;
+	}
+	launch(w);
+	CHECK(cuEventRecord(w->event[(w->launched - 1) % IN_FLIGHT], w->stream));
+}
+
+static void step_open(struct worker *w)
+{
+	launch(w);
+	w->completed = w->launched;
+	pause_ms(5);
+}
+
+static void step_request(struct worker *w)
+{
+	for (int i = 0; i < REQUEST; i++)
+		launch(w);
+	CHECK(cuStreamSynchronize(w->stream));
+	w->completed = w->launched;
+	pause_ms(2);
+}
+
+static void step_once(struct worker *w)
+{
+	while (w->launched < REQUEST)
+		launch(w);
+	w->completed = w->launched;
+	pause_ms(5);
+}
+
+static int finish(struct worker *w)
+{
+	unsigned long long counted = 0;
+
+	CHECK(cuStreamSynchronize(w->stream));
+	CHECK(cuMemcpyDtoH(&counted, w->word, sizeof(counted)));
+	CHECK(cuMemFree(w->word));
+	if (w->held)
+		CHECK(cuMemFree(w->held));
+	CHECK(cuDevicePrimaryCtxRelease(0));
+	printf("launched %llu counted %llu\n", w->launched, counted);
+	return counted != w->launched;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	struct worker w = {0};
+	void (*step)(struct worker *) = NULL;
+
+	if (argc > 1 && !strcmp(argv[1], "busy"))
+		step = step_busy;
+	else if (argc > 1 && !strcmp(argv[1], "open"))
+		step = step_open;
+	else if (argc > 1 && !strcmp(argv[1], "request"))
+		step = step_request;
+	else if (argc > 1 && !strcmp(argv[1], "once"))
+		step = step_once;
+	if (!step)
+		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	sigaction(SIGTERM, &action, NULL);
+	start(&w, argc > 2 ? strtoull(argv[2], NULL, 10) : 0);
+	while (!stopped) {
+		step(&w);
+		say(&w);
+	}
+	return finish(&w);
+}
