@@ -75,7 +75,6 @@ static uint64_t load(_Atomic uint64_t *word)
 
 struct status_sums {
 	struct sluice_hist service, in_flight;
-	uint64_t be_longest_ns;
 };
 
 static void status_sum_process(struct sluice_msg_status_tenant *row, struct status_sums *sums,
@@ -86,7 +85,6 @@ static void status_sum_process(struct sluice_msg_status_tenant *row, struct stat
 	uint64_t longest_ns = load(&counters->longest_unit_ns);
 
 	sluice_hist_merge(&sums->service, &page->service);
-	sluice_hist_merge(&sums->in_flight, &page->be_in_flight);
 	row->requests += load(&counters->requests);
 	row->requests_late += load(&counters->requests_late);
 	row->forced += load(&counters->forced);
@@ -98,6 +96,20 @@ static void status_sum_process(struct sluice_msg_status_tenant *row, struct stat
 		row->state |= SLUICE_STATE_STALE;
 	if (process->local[local].no_request)
 		row->state |= SLUICE_STATE_NO_REQUEST;
+}
+
+/* What best-effort gates had in flight when they saw a latency tenant arrive: theirs to tell. */
+static void status_sum_in_flight(const struct status *status, uint32_t device,
+				 struct status_sums *sums)
+{
+	for (uint32_t i = 0; i < status->arbiter->process_end; i++) {
+		struct process *process = status->arbiter->process[i];
+		int local = process && !process->latency ? process_local(process, device) : -1;
+
+		if (local >= 0)
+			sluice_hist_merge(&sums->in_flight,
+					  &process_page(process, (uint32_t)local)->be_in_flight);
+	}
 }
 
 static void status_fill_report(struct sluice_msg_status_tenant *row,
@@ -138,6 +150,8 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 		if (local >= 0)
 			status_sum_process(&row, &sums, process, (uint32_t)local);
 	}
+	if (entry->conf.tenant_class == SLUICE_LATENCY_CRITICAL)
+		status_sum_in_flight(status, device, &sums);
 	if (entry->conf.changed)
 		row.state |= SLUICE_STATE_SET;
 	row.memory_used_bytes = memory_tenant_used_bytes(arbiter, tenant, device);

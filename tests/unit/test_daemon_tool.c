@@ -123,6 +123,7 @@ START_TEST(test_status)
 	page = &a.channel->device[0];
 	for (int i = 1; i <= 100; i++)
 		sluice_hist_add(&page->service, (uint64_t)i * SLUICE_NS_PER_MS);
+	sluice_hist_add(&page->be_in_flight, 300000);
 	atomic_store(&page->counters.requests, 100);
 	atomic_store(&page->counters.requests_late, 7);
 	atomic_store(&page->counters.longest_unit_ns, 1234567);
@@ -154,6 +155,9 @@ START_TEST(test_status)
 	ck_assert_uint_eq(train->longest_unit_ns, 1234567);
 	ck_assert_str_eq(train->longest_unit, "gemm??[2J");
 	ck_assert_uint_eq(row_of(&rows, "other")->memory_max_bytes, UINT64_MAX);
+	/* What the best-effort gates say of arrivals is the latency tenant's. */
+	ck_assert_uint_eq(row_of(&rows, "live")->be_in_flight_p99_ns, 300000);
+	ck_assert_uint_eq(train->be_in_flight_p99_ns, 0);
 	ck_assert_uint_eq(rows.processes, 1);
 	ck_assert_uint_eq(rows.process[0].pid, (uint32_t)getpid());
 	ck_assert_uint_eq(rows.process[0].managed, 1);
