@@ -298,6 +298,7 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 	enum link_state link;
 	bool want, told;
 
+	hold->now_ns = now_ns;
 	futex_unlock(&gate->lock);
 	link = link_tick(gate->index, now_ns);
 	futex_lock(&gate->lock);
@@ -346,7 +347,7 @@ _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream
 	futex_lock(&gate->lock);
 	while (!gate_try(gate, lane, cost_ns, &hold, &view))
 		continue;
-	now_ns = sluice_now_ns();
+	now_ns = hold.now_ns;
 	hold_end(gate, &hold, now_ns);
 	if (hold.reason == GATE_FORCED) {
 		struct sluice_counters *counters = &gate->page->counters;
@@ -373,7 +374,7 @@ void gate_raise(struct gate *gate, struct stream_state *stream, uint64_t key)
 
 	futex_lock(&gate->lock);
 	gate_follow(gate);
-	if (atomic_load_explicit(&stream->quiet, memory_order_relaxed))
+	if (!stream->dead && stream->gate == gate && request_is_tracked(gate))
 		request_launch(stream, key, now_ns);
 	futex_unlock(&gate->lock);
 }

@@ -14,6 +14,7 @@
 
 struct gate_hold {
 	enum gate_reason reason;
+	uint64_t now_ns;   /* of the last look */
 	uint64_t since_ns; /* 0: not held */
 	uint64_t until_ns; /* the predicted opening; 0: unknown */
 	bool counted;	   /* as held: not for the own window, which deprives nobody */

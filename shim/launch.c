@@ -180,6 +180,21 @@ static void launch_admit(struct launch *launch, struct launch_seat *seat,
 					  predict_is_known(&launch_predict, entry));
 }
 
+/* The first launch of a request that is on a stream that the thread knows: marked before anything
+ * else is touched, since until then others launch. */
+static void launch_raise(uint64_t tag, CUstream key)
+{
+	struct launch_seat *seat = launch_seat(key);
+	struct gate *gate;
+
+	if (seat->key != key || (shim_thread.busy | shim_flags()) ||
+	    !atomic_load_explicit(&seat->stream->quiet, memory_order_relaxed))
+		return;
+	gate = seat->stream->gate;
+	if (gate)
+		gate_raise(gate, seat->stream, tag);
+}
+
 void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstream key,
 		  struct sample_what what, uint32_t flags)
 {
@@ -187,6 +202,7 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 	int saved = errno;
 
 	*launch = (struct launch){.way = LAUNCH_ADMITTED};
+	launch_raise(tag, key);
 	if (launch_retry(tag, guess_ns, key))
 		return;
 	launch->way = LAUNCH_FOREIGN;

@@ -101,6 +101,7 @@ static bool adopt(struct stream_state *stream, struct gate *gate, CUcontext cont
 		listed = true;
 	}
 	if (listed) {
+		request_retrack(gate);
 		stream->gate = gate;
 		stream->context = context;
 		stream->blocking = blocking;

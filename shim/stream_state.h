@@ -46,9 +46,9 @@ struct stream_state {
 	uint32_t thread;	/* per-thread default stream: its owner's number; else 0 */
 	CUstream handle;	/* the key */
 	CUcontext context;
-	struct gate *gate;
-	bool blocking;	   /* ordered against the legacy stream */
-	_Atomic bool dead; /* destroyed; watched until its marks have landed */
+	_Atomic(struct gate *) gate; /* NULL: of no gate now */
+	bool blocking;		     /* ordered against the legacy stream */
+	_Atomic bool dead;	     /* destroyed; watched until its marks have landed */
 	_Atomic uint64_t completed_ns;
 
 	struct futex_lock lock;

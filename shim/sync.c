@@ -135,7 +135,9 @@ void sync_on_context(struct sync_point *point, CUcontext context, bool blocking_
 
 void sync_on_stream(struct sync_point *point, CUstream key)
 {
-	struct stream_state *stream = stream_peek(key, launch_thread_number());
+	struct launch_seat *seat = launch_seat(key);
+	struct stream_state *stream =
+		seat->key == key ? seat->stream : stream_peek(key, launch_thread_number());
 
 	point->count = 0;
 	if (stream)
@@ -179,10 +181,11 @@ static void stream_shown(struct stream_state *stream, uint64_t launched_ns, uint
 
 	if (!gate)
 		return;
+	/* The gates of others first, the books after. */
 	futex_lock(&gate->lock);
-	inflight_drained(stream, launched_ns, now_ns);
 	if (request_is_tracked(gate))
 		request_drained(stream, launched_ns, now_ns);
+	inflight_drained(stream, launched_ns, now_ns);
 	futex_unlock(&gate->lock);
 }
 

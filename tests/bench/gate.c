@@ -3,11 +3,11 @@
  * gate HOLDERS ROUNDS predicted|unpredicted: one latency-critical process and HOLDERS best-effort
  * ones that launch without end. In each round the first begins a request and ends it; measured are
  *
- *   opening   its end (stamped before the call that shows the drain) to the first held launch's
- *             return, and the CPU time that the holder spent in that call
- *   raise     its beginning (stamped before its first launch) to the return of the last best-effort
- *             launch that was not held, over all holders; and how many launches a thread made that
- *             returned after the first launch did
+ *   opening   its end (stamped before the call that shows the drain) to the first held launch
+ *             that reaches the driver, and the CPU time that the holder spent in that call
+ *   raise     its beginning (stamped before its first launch) to the last best-effort launch that
+ *             reaches the driver without having been held, over all holders; and how many launches
+ *             of one thread did so after the first launch had returned
  *   wake      in the same way, a futex wake between two processes, and nothing else
  *
  * Rounds in which a process was descheduled inside a launch are left out of `raise`: what it does
@@ -36,7 +36,7 @@
 struct round {
 	_Atomic uint64_t raise_before_ns, raise_after_ns, open_ns;
 	_Atomic uint64_t last_launch_ns; /* of the holders that were there */
-	_Atomic uint64_t first_held_ns;	 /* return of the first held launch; 0: none */
+	_Atomic uint64_t first_held_ns;	 /* the first held launch at the driver; 0: none */
 	_Atomic uint64_t held_cpu_ns;
 	_Atomic uint32_t launches; /* most of one thread after the raise */
 	_Atomic uint32_t descheduled;
@@ -67,7 +67,7 @@ static void spin_until(uint64_t end_ns)
 /* ---- the best-effort side -------------------------------------------------------------------------- */
 
 struct launch {
-	uint64_t before_ns, after_ns;
+	uint64_t before_ns, driver_ns, after_ns;
 };
 
 static CUstream start(const char *tenant)
@@ -89,23 +89,23 @@ static void note_raise(struct round *round, const struct launch *ring, uint32_t 
 	for (uint32_t i = 0; i < RING && i < count; i++) {
 		const struct launch *launch = &ring[(count - 1 - i) % RING];
 
-		if (launch->after_ns > after_ns)
+		if (launch->driver_ns > after_ns)
 			launches++;
 		if (launch->after_ns > atomic_load(&round->raise_before_ns) &&
 		    launch->after_ns - launch->before_ns > DESCHEDULED_NS)
 			atomic_store(&round->descheduled, 1);
 	}
 	if (count)
-		raise_to(&round->last_launch_ns, ring[(count - 1) % RING].after_ns);
+		raise_to(&round->last_launch_ns, ring[(count - 1) % RING].driver_ns);
 	if (launches > atomic_load(&round->launches))
 		atomic_store(&round->launches, launches);
 }
 
-static void note_opening(struct round *round, uint64_t after_ns, uint64_t cpu_ns)
+static void note_opening(struct round *round, uint64_t driver_ns, uint64_t cpu_ns)
 {
 	uint64_t nobody = 0;
 
-	if (atomic_compare_exchange_strong(&round->first_held_ns, &nobody, after_ns))
+	if (atomic_compare_exchange_strong(&round->first_held_ns, &nobody, driver_ns))
 		atomic_store(&round->held_cpu_ns, cpu_ns);
 }
 
@@ -120,7 +120,8 @@ static void hold(bool alone)
 		struct launch launch = {.before_ns = sluice_now_ns()};
 		uint32_t number;
 
-		cuLaunchKernel(BENCH_FUNCTION(1), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL);
+		cuLaunchKernel(BENCH_FUNCTION(1), 1, 1, 1, 32, 1, 1, 0, stream, NULL,
+			       (void **)(void *)&launch.driver_ns);
 		launch.after_ns = sluice_now_ns();
 		number = atomic_load(&board->round);
 		if (number && launch.after_ns - launch.before_ns > HELD_NS &&
@@ -129,8 +130,8 @@ static void hold(bool alone)
 
 			cpu_ns = alone ? bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns : 0;
 			if (launch.before_ns < atomic_load(&round->open_ns) &&
-			    launch.after_ns > atomic_load(&round->open_ns)) {
-				note_opening(round, launch.after_ns, cpu_ns);
+			    launch.driver_ns > atomic_load(&round->open_ns)) {
+				note_opening(round, launch.driver_ns, cpu_ns);
 				note_raise(round, ring, count);
 			}
 			count = 0;
