@@ -7,6 +7,7 @@
 #include "fd_info.h"
 #include "futex.h"
 #include "gate.h"
+#include "gate_decide.h"
 
 #define PLACE 4096u /* holds a page of any size that the layout may still grow to */
 #define PLACES (SLUICE_MAX_DEVICES * SLUICE_MAX_ACTIVITY)

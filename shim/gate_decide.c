@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gate.h"
+#include "gate_decide.h"
 
 #define PROGRESS_DEFAULT_NS 20000000u
 

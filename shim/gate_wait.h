@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "gate.h"
+#include "gate_decide.h"
 
 struct gate_hold {
 	enum gate_reason reason;

@@ -8,9 +8,6 @@
  * page that the GPU writes, else an event. On the legacy stream, where anything placed orders all
  * blocking streams, only while one thread alone launches; otherwise the stream is asked whether it
  * is empty. Every synchronisation that shows a stream drained is a marker for nothing.
- *
- * A word is given to another stream only after the last sequence written to it has landed. The
- * registration of the page belongs to a context and goes with it.
  */
 
 #include <stdbool.h>
@@ -36,12 +33,6 @@ void inflight_drained(struct stream_state *stream, uint64_t launched_ns, uint64_
 
 /* Is the stream empty now, by asking the driver? Only what may be asked from this thread. */
 bool inflight_ask(struct stream_state *stream, uint32_t thread);
-
-/* A context goes, and its registration with it. landed: no marker of its streams is on the way, so
- * that the registration can be undone first. Not under gate->lock. */
-void inflight_context_dying(CUcontext context, bool landed);
-
-void inflight_forked(void);
 
 /* ---- relaxed capture mode around driver calls of our own ---- */
 

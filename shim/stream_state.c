@@ -3,6 +3,7 @@
 
 #include "inflight.h"
 #include "launch.h"
+#include "marker.h"
 #include "request.h"
 #include "sample.h"
 #include "shim.h"
@@ -235,13 +236,13 @@ void stream_context_dying(CUcontext context, int device_ordinal)
 		landed = landed && has_landed(stream);
 		bury(stream, true);
 		if (device_ordinal >= 0) {
-			inflight_context_dying(stream->context, false);
+			marker_context_dying(stream->context, false);
 			sample_context_dying(stream->context);
 		}
 	}
 	launch_context_changed();
 	if (device_ordinal < 0) {
-		inflight_context_dying(context, landed);
+		marker_context_dying(context, landed);
 		sample_context_dying(context);
 	}
 }

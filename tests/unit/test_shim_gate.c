@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "gate.h"
+#include "gate_decide.h"
 
 #define US 1000ull
 #define MS 1000000ull

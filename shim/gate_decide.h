@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_GATE_DECIDE_H
+#define SLUICE_SHIM_GATE_DECIDE_H
+
+/*
+ * May a launch go? Pure: a view and a time in, a reason out, so that tests run it in virtual time.
+ * Times are CLOCK_MONOTONIC ns, work is predicted ns.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sluice/pages.h"
+
+/* What a decision is made of. */
+struct gate_view {
+	uint32_t gate_word, flags; /* of the grant */
+	uint64_t credit_ns, window_ns, guard_ns, progress_ns;
+	uint64_t launched_ns;  /* sum of the slots */
+	uint64_t drawn_ns;     /* what other lanes may still add without asking */
+	uint64_t in_flight_ns; /* launched, not seen complete */
+	uint64_t done_ns;      /* expected end of the work in flight */
+	uint64_t moved_ns;
+	bool active;				       /* a latency tenant has work */
+	const struct sluice_activity_device *activity; /* the one to wait for */
+	uint32_t wake;		/* its futex word, read before its activity was */
+	uint64_t idle_since_ns; /* the latest, where none is active; 0: none ever was */
+	uint64_t drain_ns;	/* when the active one is expected to end; 0: unknown */
+};
+
+enum gate_reason {
+	GATE_OPEN,   /* go */
+	GATE_FORCED, /* go: what is in flight may wait for this launch */
+	GATE_CLOSED,
+	GATE_CREDIT,
+	GATE_ACTIVE,
+	GATE_GUARD,
+	GATE_WINDOW,
+};
+
+/* until_ns: the predicted opening; 0: unknown. held_since_ns 0: not held so far. */
+enum gate_reason gate_decide(const struct gate_view *view, uint64_t cost_ns, uint64_t held_since_ns,
+			     uint64_t now_ns, uint64_t *ret_until_ns);
+
+/* How far a lane that has just been admitted may go on without asking: predicted ns from where
+ * it now is. `view` is of before the admission. */
+uint64_t gate_allowance(const struct gate_view *view, uint64_t cost_ns, uint32_t lanes);
+
+#endif
