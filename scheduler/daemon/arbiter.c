@@ -323,7 +323,7 @@ int arbiter_create(const struct options *options, struct arbiter **ret_arbiter)
 		r = arbiter->engine ? 0 : -ENOMEM;
 	}
 	if (!r) {
-		arbiter->nvml = nvml_open();
+		arbiter->nvml = options->nvml ? options->nvml : nvml_open();
 		reload_apply(arbiter);
 		r = server_listen(arbiter);
 	}

@@ -28,6 +28,7 @@ struct options {
 	const char *config; /* NULL: the default one, if it is there */
 	const char *socket;
 	bool user;
+	struct nvml *nvml; /* taken over; NULL: the system's, if it is there */
 };
 
 /* A GPU that some process has registered. The index is the core's. */

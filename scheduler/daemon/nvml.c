@@ -10,7 +10,6 @@
 #define MAX_GPUS 16
 #define KEEP_NS SLUICE_NS_PER_S
 #define NVML_SUCCESS 0
-#define NVML_ERROR_INSUFFICIENT_SIZE 7
 
 /* The few declarations needed: the header is not part of the CUDA toolkit. Layouts as in NVML 12
  * and 13; the _v3 process queries are there since driver 510. */
@@ -76,7 +75,12 @@ static bool parse_uuid(const char *text, uint8_t *ret_uuid)
 	return digits == 32;
 }
 
-static bool nvml_load(struct nvml *nvml)
+static void *nvml_entry(const struct nvml *nvml, nvml_find_function find, const char *name)
+{
+	return find ? find(name) : dlsym(nvml->library, name);
+}
+
+static bool nvml_load(struct nvml *nvml, nvml_find_function find)
 {
 	const struct {
 		const char *name;
@@ -93,7 +97,7 @@ static bool nvml_load(struct nvml *nvml)
 	};
 
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		void *entry = dlsym(nvml->library, entries[i].name);
+		void *entry = nvml_entry(nvml, find, entries[i].name);
 
 		if (!entry)
 			return false;
@@ -123,14 +127,15 @@ static void nvml_list(struct nvml *nvml)
 	}
 }
 
-struct nvml *nvml_open(void)
+struct nvml *nvml_open_by(nvml_find_function find)
 {
 	struct nvml *nvml = calloc(1, sizeof(*nvml));
 
 	if (!nvml)
 		return NULL;
-	nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!nvml->library || !nvml_load(nvml)) {
+	if (!find)
+		nvml->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	if ((!find && !nvml->library) || !nvml_load(nvml, find)) {
 		if (nvml->library)
 			dlclose(nvml->library);
 		free(nvml);
@@ -140,12 +145,18 @@ struct nvml *nvml_open(void)
 	return nvml;
 }
 
+struct nvml *nvml_open(void)
+{
+	return nvml_open_by(NULL);
+}
+
 void nvml_close(struct nvml *nvml)
 {
 	if (!nvml)
 		return;
 	nvml->shutdown();
-	dlclose(nvml->library);
+	if (nvml->library)
+		dlclose(nvml->library);
 	free(nvml);
 }
 
@@ -177,9 +188,10 @@ static int nvml_ask(struct nvml_gpu *gpu, nvml_processes_fn ask)
 	unsigned int count = NVML_MAX_PROCESSES;
 	int r = ask(gpu->handle, &count, info);
 
-	if (r != NVML_SUCCESS && r != NVML_ERROR_INSUFFICIENT_SIZE)
+	/* Also when there are more than fit: a part would read as all. */
+	if (r != NVML_SUCCESS)
 		return -ENODEV;
-	for (unsigned int i = 0; r == NVML_SUCCESS && i < count; i++) {
+	for (unsigned int i = 0; i < count; i++) {
 		if (gpu->count == NVML_MAX_PROCESSES)
 			break;
 		gpu->process[gpu->count++] = (struct nvml_process){

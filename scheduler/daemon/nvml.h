@@ -24,6 +24,9 @@ struct nvml_process {
 };
 
 struct nvml *nvml_open(void);
+/* The same with the library's entries looked up by the caller. */
+typedef void *(*nvml_find_function)(const char *name);
+struct nvml *nvml_open_by(nvml_find_function find);
 void nvml_close(struct nvml *nvml);
 
 /* Puts the driver's own memory size into the record, if it knows the GPU. */

@@ -30,6 +30,7 @@
 static char fixture_folder[64], fixture_socket[96], fixture_config[96];
 static pid_t fixture_arbiter;
 static bool fixture_for_all; /* not --user */
+static struct nvml *(*fixture_nvml)(void);
 
 /* Of the address sanitizer, where it is there. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
@@ -58,12 +59,14 @@ static inline void fixture_serve(void)
 	struct options options = {
 		.config = fixture_config, .socket = fixture_socket, .user = !fixture_for_all};
 	struct arbiter *arbiter;
+	struct nvml *nvml = fixture_nvml ? fixture_nvml() : NULL;
 	int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!secure_getenv("SLUICE_TEST_LOG"))
 		dup2(quiet, 2);
 	log_init(false);
+	options.nvml = nvml;
 	if (arbiter_create(&options, &arbiter))
 		_exit(3);
 	if (arbiter_run(arbiter) < 0)

@@ -403,6 +403,65 @@ START_TEST(test_new_arbiter)
 }
 END_TEST
 
+/* What systemd hears: ready, reloading, ready again, stopping. */
+static void await_notice(int fd, const char *wanted)
+{
+	char text[512];
+	ssize_t length;
+
+	do {
+		ck_assert_int_eq(
+			sluice_wire_wait(fd, POLLIN, sluice_now_ns() + FIXTURE_DEADLINE_NS), 0);
+		length = recv(fd, text, sizeof(text) - 1, 0);
+		ck_assert_int_gt(length, 0);
+		text[length] = 0;
+	} while (!strstr(text, wanted));
+}
+
+START_TEST(test_notify)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/sluice-notify-%d",
+		 (int)getpid());
+	unlink(address.sun_path);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	setenv("NOTIFY_SOCKET", address.sun_path, 1);
+	fixture_begin("");
+	unsetenv("NOTIFY_SOCKET");
+	await_notice(fd, "READY=1");
+	kill(fixture_arbiter, SIGHUP);
+	await_notice(fd, "RELOADING=1");
+	await_notice(fd, "READY=1");
+	fixture_end();
+	await_notice(fd, "STOPPING=1");
+	unlink(address.sun_path);
+	close(fd);
+}
+END_TEST
+
+/* Two arbiters do not share a socket, and no file that is no socket is removed. */
+START_TEST(test_socket_in_use)
+{
+	struct options options = {.socket = fixture_socket, .user = true};
+	struct arbiter *second = NULL;
+	int saved = dup(2), quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	begin();
+	dup2(quiet, 2);
+	ck_assert_int_eq(arbiter_create(&options, &second), -EADDRINUSE);
+	options.socket = fixture_config;
+	ck_assert_int_eq(arbiter_create(&options, &second), -EEXIST);
+	ck_assert_int_eq(access(fixture_config, F_OK), 0);
+	dup2(saved, 2);
+	close(saved);
+	close(quiet);
+	ck_assert_ptr_null(second);
+	fixture_end();
+}
+END_TEST
+
 START_TEST(test_connection_limit)
 {
 	struct sluice_packet packet;
@@ -452,6 +511,8 @@ int main(void)
 	tcase_add_test(tcase, test_stopped_latency_process);
 	tcase_add_test(tcase, test_lost_connection_comes_back);
 	tcase_add_test(tcase, test_new_arbiter);
+	tcase_add_test(tcase, test_notify);
+	tcase_add_test(tcase, test_socket_in_use);
 	tcase_add_test(tcase, test_connection_limit);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
