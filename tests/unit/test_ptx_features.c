@@ -469,6 +469,25 @@ START_TEST(lanes_wait_for_lanes)
 }
 END_TEST
 
+START_TEST(lanes_wait_and_branch)
+{
+	int *count = int_buffer(1);
+	int *rounds = int_buffer(3);
+	int *out = int_buffer(64);
+
+	BENCH_PARAM(count);
+	BENCH_PARAM(rounds);
+	bench_run("spin_and_branch", 2, 64);
+	ck_assert_int_eq(*count, 128);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_gt(rounds[i], 0);
+	BENCH_PARAM(out);
+	bench_run("wait_for_later", 1, 64);
+	for (int i = 0; i < 64; i++)
+		ck_assert_int_eq(out[i], i % 2 ? 1 : 2);
+}
+END_TEST
+
 START_TEST(warps_wait_for_warps)
 {
 	int *out = int_buffer(8);
@@ -648,6 +667,7 @@ int main(void)
 	tcase_add_test(tcase, tiles);
 	tcase_add_test(tcase, votes);
 	tcase_add_test(tcase, lanes_wait_for_lanes);
+	tcase_add_test(tcase, lanes_wait_and_branch);
 	tcase_add_test(tcase, warps_wait_for_warps);
 	tcase_add_test(tcase, exits_before_barrier);
 	tcase_add_test(tcase, shared_memory);

@@ -424,6 +424,30 @@ START_TEST(predicated_exit)
 }
 END_TEST
 
+START_TEST(spins_on_what_comes_later)
+{
+	static const char *const loads[] = {"ld.volatile.shared.u32", "ld.shared.u32",
+					    "atom.shared.or.b32", "ld.volatile.global.u32"};
+
+	for (unsigned i = 0; i < 4; i++) {
+		char body[512];
+		uint32_t *out;
+
+		/* The upper half waits, first in the program, for the lower one. */
+		snprintf(body, sizeof(body),
+			 ".shared .u32 s; setp.lt.u32 %%p, %%t, 16; @%%p bra B;\n"
+			 "A: %s %%x, [%s]%s; setp.lt.u32 %%r, %%x, 9; @%%r bra A; mov.u32 %%d, 1;\n"
+			 "bra E; B: st.shared.u32 [s], 9; st.volatile.global.u32 [%%i+64], 9;\n"
+			 "mov.u32 %%d, 2; E:",
+			 loads[i], i == 3 ? "%i" : "s", i == 2 ? ", 0" : "");
+		out = run(body, 1, LANES, 0);
+		for (uint32_t t = 0; t < LANES; t++)
+			ck_assert_uint_eq(out[t], t < 16 ? 2 : 1);
+		bench_end();
+	}
+}
+END_TEST
+
 START_TEST(instruction_counts)
 {
 	/* Exact, whatever the host: 32 lanes do 10 rounds of 3, half of them one more. */
@@ -502,6 +526,7 @@ int main(void)
 	tcase_add_test(tcase, indexed_branches);
 	tcase_add_test(tcase, nested_divergence);
 	tcase_add_test(tcase, predicated_exit);
+	tcase_add_test(tcase, spins_on_what_comes_later);
 	tcase_add_test(tcase, instruction_counts);
 	tcase_add_test(tcase, sleep_goes_by);
 	tcase_add_test(tcase, spaces);

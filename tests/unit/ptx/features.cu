@@ -417,3 +417,40 @@ extern "C" __global__ void __launch_bounds__(128) bounded(int *out)
 	__syncthreads();
 	out[threadIdx.x] = dynamic[blockDim.x - 1 - threadIdx.x] + b[2] + (int)a[0] * 0;
 }
+
+/* The same, with a branch in the loop: the spinning lanes part and meet in every round. */
+extern "C" __global__ void spin_and_branch(int *count, int *rounds)
+{
+	bool done = false;
+	int spins = 0;
+
+	while (!done) {
+		if (spins++ % 3 == threadIdx.x % 3)
+			atomicAdd(&rounds[threadIdx.x % 3], 1);
+		if (atomicCAS(&lock_word, 0, 1) == 0) {
+			*(volatile int *)count += 1;
+			__threadfence();
+			atomicExch(&lock_word, 0);
+			done = true;
+		}
+	}
+}
+
+/* Half of a warp waits for the other half, which comes later in the program. */
+extern "C" __global__ void wait_for_later(int *out)
+{
+	__shared__ volatile int flag;
+
+	if (threadIdx.x == 0)
+		flag = 0;
+	__syncthreads();
+	if (threadIdx.x % 2) {
+		int spins = 0;
+		while (!flag)
+			spins += threadIdx.x % 4 == 1 ? 1 : 2;
+		out[threadIdx.x] = spins >= 0 ? 1 : 3;
+	} else {
+		flag = 1;
+		out[threadIdx.x] = 2;
+	}
+}

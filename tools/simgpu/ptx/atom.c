@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#define TURN_COST 500u /* steps: who polls gives way to who is waited for */
-
 #define ATOMIC_FETCH(name, type, builtin) \
 	static void name(void *address, uint64_t b, uint64_t c, uint64_t *ret_old) \
 	{ \
@@ -155,12 +153,6 @@ static void lane_put(const struct warp *w, uint32_t operand, bool wide, uint32_t
 		((uint32_t *)reg(w, operand))[lane] = (uint32_t)value;
 }
 
-/* A turn that polls is soon over. */
-static void turn_spend(struct warp *w)
-{
-	w->budget -= w->budget < TURN_COST ? w->budget : TURN_COST;
-}
-
 static void atom_lanes(struct warp *w, const struct insn *in, const uint64_t *address)
 {
 	bool wide = (in->n & MEM_BYTES) == 8;
@@ -186,7 +178,7 @@ HANDLER(mem_atom)
 	if (!memory_check_lanes(w, in, address, in->n & MEM_BYTES, ACCESS_WRITE,
 				in->n & MEM_GENERIC))
 		return LEAVE;
-	turn_spend(w);
+	warp_poll(w);
 	atom_lanes(w, in, address);
 	return in + 1;
 }
@@ -202,7 +194,7 @@ HANDLER(mem_atom_shared)
 		return LEAVE;
 	FOR_LANES(lane, w->mask)
 	address[lane] += (uint64_t)(uintptr_t)w->block->shared;
-	turn_spend(w);
+	warp_poll(w);
 	atom_lanes(w, in, address);
 	return in + 1;
 }
@@ -241,7 +233,7 @@ HANDLER(mem_load_strong)
 	address[lane] = base[lane] + (uint64_t)in->imm;
 	if (!memory_check_lanes(w, in, address, bytes, ACCESS_READ, in->n & MEM_GENERIC))
 		return LEAVE;
-	turn_spend(w);
+	warp_poll(w);
 	FOR_LANES(lane, w->mask)
 	{
 		uint64_t value = load_acquire(address[lane], bytes);

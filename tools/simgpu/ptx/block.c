@@ -170,25 +170,30 @@ static void interpret(struct run *r, struct warp *w, const struct insn *limit)
 		w->current->pc = w->pc;
 }
 
+/* A turn without polls is work, and a group that waits for it had better wait on; but nothing
+ * proves that, so every so often it is treated as one with. */
+#define WORK_TURNS 16u
+
 static bool warp_turn(struct run *r, struct warp *w)
 {
 	const struct insn *limit;
-	uint64_t spent = 0;
+	bool ran = false;
 
-	while (spent < r->quantum) {
+	w->patience = r->quantum;
+	w->polls = 0;
+	while (w->patience > 0 && !r->fault) {
 		if (!warp_pick(w, &limit)) {
 			if (warp_is_stuck(w) && warp_release_stuck(w))
 				continue;
-			break;
+			return ran;
 		}
+		ran = true;
 		interpret(r, w, limit);
-		spent += w->steps + 1;
 		warp_settle(w);
-		if (r->fault || w->gives_way)
-			break;
 	}
-	w->gives_way = false;
-	return spent > 0;
+	w->exhausted++;
+	w->is_fair = w->polls || w->exhausted % WORK_TURNS == 0;
+	return ran;
 }
 
 bool block_turn(struct run *r, struct block *block)

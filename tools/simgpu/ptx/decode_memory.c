@@ -179,7 +179,7 @@ static void set_place(struct insn *in, const struct place *place)
 	in->a = place->operand;
 	in->imm = place->offset;
 	if (place->space == MEM_SHARED)
-		in->aux.bits = place->wide;
+		in->aux.bits = place->wide ? SHARED_WIDE : 0;
 }
 
 /* ---- ld ---- */
@@ -262,7 +262,7 @@ static void load_strong(struct parser *p, const struct scalar *to, enum ptx_type
 }
 
 static void load_one(struct parser *p, const struct scalar *to, enum ptx_type type,
-		     const struct place *place)
+		     const struct place *place, bool polls)
 {
 	uint32_t d = load_target(p, to, type);
 	enum ptx_type reg = to->kind == SCALAR_REG ? to->type : TYPE_B32;
@@ -274,6 +274,8 @@ static void load_one(struct parser *p, const struct scalar *to, enum ptx_type ty
 	if (!in)
 		return;
 	set_place(in, place);
+	if (polls && place->space == MEM_SHARED)
+		in->aux.bits |= SHARED_POLL;
 	load_widen(p, to, type, d);
 }
 
@@ -344,7 +346,7 @@ int decode_load(struct parser *p)
 	} else if (access.strong && place.space <= MEM_GLOBAL) {
 		load_strong(p, &st->arg[0].one, access.type, &place);
 	} else {
-		load_one(p, &st->arg[0].one, access.type, &place);
+		load_one(p, &st->arg[0].one, access.type, &place, access.strong);
 	}
 	return p->failed;
 }

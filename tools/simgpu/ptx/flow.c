@@ -8,8 +8,7 @@
 static const struct insn *jump(struct warp *w, const struct insn *in, const struct insn *target)
 {
 	warp_count(w, in);
-	if (target <= in && w->steps >= w->budget) {
-		w->has_yielded = true;
+	if (target <= in && (int64_t)w->steps >= w->patience) {
 		w->pc = target;
 		return LEAVE;
 	}
@@ -26,8 +25,6 @@ HANDLER(flow_bra)
 	warp_count(w, in);
 	group_split(w, w->mask, in->aux.target);
 	w->pc = in + 1;
-	if (w->steps >= w->budget)
-		w->has_yielded = true;
 	return LEAVE;
 }
 
@@ -126,9 +123,6 @@ static const struct insn *call(struct warp *w, const struct insn *in, const stru
 				fn->info.name);
 	w->current->frame = frame;
 	w->pc = fn->code;
-	/* Endless recursion must see the stop flag as loops do. */
-	if (w->steps >= w->budget)
-		w->has_yielded = true;
 	return LEAVE;
 }
 

@@ -2,14 +2,11 @@
 /* Which lanes of a warp run together, and which of these groups runs now. */
 #include "ptx/warp.h"
 
-/* A turn of a group while others of its warp wait: short, they may be waited for. */
-#define TURN_SHARED 256u
-
 void warp_start(struct warp *w, uint32_t lanes)
 {
 	w->live = lanes;
 	w->groups = 1;
-	w->has_yielded = false;
+	w->is_fair = false;
 	w->turns = 0;
 	w->base_frame.lanes = lanes;
 	w->group[0] = (struct group){
@@ -67,6 +64,7 @@ void warp_settle(struct warp *w)
 {
 	w->run->warp_instructions += w->steps;
 	w->run->thread_instructions += w->steps * w->turn_lanes;
+	w->patience -= (int64_t)w->steps + 1;
 	w->steps = 0;
 }
 
@@ -116,7 +114,7 @@ static struct group *choose(struct warp *w)
 	for (uint32_t i = 0; i < w->groups; i++) {
 		struct group *group = &w->group[i];
 
-		if (group_can_run(w, group) && (!best || runs_before(group, best, w->has_yielded)))
+		if (group_can_run(w, group) && (!best || runs_before(group, best, w->is_fair)))
 			best = group;
 	}
 	return best;
@@ -146,7 +144,7 @@ bool warp_pick(struct warp *w, const struct insn **ret_limit)
 	group = choose(w);
 	if (!group)
 		return false;
-	w->has_yielded = false;
+	w->is_fair = false;
 	group->state = GROUP_RUNS;
 	group->ran = ++w->turns;
 	w->current = group;
@@ -160,7 +158,6 @@ bool warp_pick(struct warp *w, const struct insn **ret_limit)
 	w->segment = group->pc;
 	w->pc = group->pc;
 	w->steps = 0;
-	w->budget = w->groups > 1 ? TURN_SHARED : w->run->quantum;
 	*ret_limit = w->groups > 1 ? meeting_point(w, group) : LEAVE;
 	warp_set_mask(w, w->active);
 	return true;

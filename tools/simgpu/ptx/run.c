@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xmmintrin.h>
 
-#define QUANTUM 20000u	       /* warp instructions: a fraction of a millisecond */
+#define QUANTUM 8192u	       /* warp instructions: a fraction of a millisecond */
 #define QUANTUM_RESIDENT 2000u /* where blocks wait for one another */
 #define STACK_UNKNOWN 16384u   /* bytes per thread where calls have no known depth */
 #define ARENAS_KEPT 8u

@@ -308,8 +308,8 @@ HANDLER(sync_nanosleep)
 	FOR_LANES(lane, w->mask)
 	longest = ns[lane] > longest ? ns[lane] : longest;
 	w->run->clock_ahead += longest;
-	w->has_yielded = true;
-	w->gives_way = true;
+	w->patience = 0;
+	w->polls++;
 	w->pc = in + 1;
 	return LEAVE;
 }

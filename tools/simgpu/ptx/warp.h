@@ -8,15 +8,15 @@
  *
  * A warp's lanes are split into groups, each with its own place in the program; lanes of one group
  * go in step. The deepest frame's lowest instruction runs first, and groups that meet at one place
- * of one frame become one again; a group that spins while another waits for its turn loses it
- * after a quantum, so lanes may wait for one another.
+ * of one frame become one again. A warp's turn ends after a quantum of steps, much sooner where it
+ * polls; then another group of it is first, so that lanes, warps and blocks may wait for others.
  */
 
 #include "ptx/insn.h"
 
 #include <stdatomic.h>
 
-enum { BARRIERS = 16, RANGES = 8, WORKSPACE_BYTES = 256 };
+enum { BARRIERS = 16, RANGES = 8, WORKSPACE_BYTES = 256, POLL_STEPS = 200 };
 
 struct frame {
 	struct frame *parent, *next_free, *next_all;
@@ -48,8 +48,9 @@ struct warp {
 	uint32_t active;  /* lanes of the running group */
 	uint32_t outside; /* lanes with nothing in this frame */
 	const struct insn *segment; /* since here instructions are not counted yet */
-	uint64_t steps, budget;	    /* of this turn */
-	uint32_t turn_lanes;	    /* active when the turn began: what steps are counted for */
+	uint64_t steps;		    /* of the running group, since it was picked */
+	int64_t patience;	    /* steps left of the warp's turn */
+	uint32_t turn_lanes;	    /* active when it was picked: what steps are counted for */
 	uint8_t *local;		    /* lane 0's local memory, of this frame */
 	uint64_t local_stride;
 	struct run *run;
@@ -60,14 +61,18 @@ struct warp {
 	uint32_t live; /* lanes that have not exited */
 	uint32_t index;
 	uint32_t groups;
-	bool has_yielded; /* the group's turn ended by its budget: another one's next */
-	bool gives_way;	  /* to other warps, at once */
+	uint32_t polls;	    /* of this turn: accesses by which it may wait for somebody */
+	uint32_t exhausted; /* turns that ended for want of patience */
+	bool is_fair;	    /* next, the group that has waited longest runs */
 	uint64_t turns;
 	uint8_t *local_start;
 	struct frame base_frame;
 	struct group group[LANES];
 	_Alignas(64) uint64_t scratch[LANES];
 };
+
+/* aux.bits of plain loads and stores in shared memory. */
+enum shared_bits { SHARED_WIDE = 1, SHARED_POLL = 2 };
 
 /* What insn.n says in instructions that are one handler. */
 enum shfl_kind { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
@@ -120,7 +125,7 @@ struct run {
 	uint32_t blocks;	 /* resident */
 	uint32_t threads, warps; /* of a block */
 	uint32_t shared_static, dynamic_base;
-	uint64_t quantum;
+	int64_t quantum;
 	uint64_t clock_ahead; /* ns, by nanosleep */
 	uint64_t warp_instructions, thread_instructions, global_bytes;
 	uint8_t *params;
@@ -213,8 +218,14 @@ static inline void warp_count(struct warp *w, const struct insn *in)
 	w->steps += (uint64_t)(in - w->segment) + 1;
 	w->segment = in + 1;
 }
-/* Adds the turn's steps to the run's counters. */
+/* Adds the group's steps to the run's counters, and takes them off the turn. */
 void warp_settle(struct warp *w);
+/* An atomic or volatile access: perhaps one of many, until somebody else has done something. */
+static inline void warp_poll(struct warp *w)
+{
+	w->patience -= POLL_STEPS;
+	w->polls++;
+}
 /* Lanes of w->mask are gone from the warp; the current group keeps the rest. */
 void warp_exit_lanes(struct warp *w, const struct insn *in);
 /* Picks the group to run next and sets the warp up for it. False: none can run. */
