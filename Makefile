@@ -242,18 +242,21 @@ $(B)/bin/sluice-demo: $(call objs,$(DEMO_C))
 # ---- samples: ordinary CUDA programs; they know nothing of Sluice -------------------------------------
 
 NVCCFLAGS ?= -O2
+# The toolkit's stub of the driver; its packages from PyPI carry none, and our own has its names.
+DRIVER_STUB := $(if $(CUDA_STUBS),,$(LIBCUDA))
+DRIVER_LIBS := $(if $(CUDA_STUBS),-L$(CUDA_STUBS) -lcuda,-Wl,--allow-shlib-undefined -L$(B)/simgpu -l:libcuda.so.1)
 $(B)/samples/%: samples/%.cu $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,NVCC)$(NVCC) $(NVCCFLAGS) -std=c++17 -cudart shared -arch=compute_75 -ccbin $(CC) -MD -MF $@.d -o $@ $< $(CUDA_LDFLAGS)
-$(B)/samples/%: $(B)/obj/samples/%.o
+$(B)/samples/%: $(B)/obj/samples/%.o $(DRIVER_STUB)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(LDFLAGS) -pthread -o $@ $< $(CUDA_STUB_LDFLAGS) -lcuda -lm
+	$(call say,LD)$(CC) $(LDFLAGS) -pthread -o $@ $< $(DRIVER_LIBS) -lm
 $(B)/tests/e2e/%: tests/e2e/%.cu $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,NVCC)$(NVCC) $(NVCCFLAGS) -std=c++17 -cudart shared -arch=compute_75 -ccbin $(CC) -MD -MF $@.d -o $@ $< $(CUDA_LDFLAGS)
-$(B)/tests/e2e/%: $(B)/obj/tests/e2e/%.o
+$(B)/tests/e2e/%: $(B)/obj/tests/e2e/%.o $(DRIVER_STUB)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(LDFLAGS) -pthread -o $@ $< $(CUDA_STUB_LDFLAGS) -lcuda -ldl -lm
+	$(call say,LD)$(CC) $(LDFLAGS) -pthread -o $@ $< $(DRIVER_LIBS) -ldl -lm
 $(B)/tests/unit/ptx/%.ptx: tests/unit/ptx/%.cu $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,NVCC)$(NVCC) -O2 -std=c++17 -ptx -arch=compute_75 -ccbin $(CC) -MD -MF $@.d -o $@ $<

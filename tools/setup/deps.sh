@@ -107,12 +107,9 @@ fi
 lib=$cuda/lib64
 [ -d "$lib" ] || lib=$cuda/lib
 stubs=$lib/stubs
-# The pip packages carry no stub library of the driver; samples that use the driver API then link
-# against our own simulated one, which has the same names.
 {
 	printf 'CUDA_HOME := %s\nCUDA_INCLUDE := %s/include\nCUDA_LIB := %s\nNVCC := %s/bin/nvcc\n' "$cuda" "$cuda" "$lib" "$cuda"
 	printf 'CUDA_STUBS := %s\n' "$([ -e "$stubs/libcuda.so" ] && printf '%s' "$stubs")"
-	printf 'CUDA_STUB_LDFLAGS = %s\n' '$(if $(CUDA_STUBS),-L$(CUDA_STUBS),-L$(B)/simgpu -l:libcuda.so.1)'
 	printf 'CUDA_LDFLAGS = -L%s\n' "$lib"
 	for p in libconfig:LIBCONFIG libsystemd:SYSTEMD jansson:JANSSON check:CHECK libzstd:ZSTD liblz4:LZ4; do
 		printf '%s_CFLAGS := %s\n' "${p#*:}" "$(pkg-config --cflags "${p%:*}")"
