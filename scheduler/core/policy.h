@@ -5,7 +5,7 @@
 /*
  * A policy decides who may launch on one device. `decide` runs after every event that may change
  * the answer, looks at the device's gates and sets, for each, gate->next and gate->next_watch
- * (both preset to closed and unwatched), gate->next_counts for latency processes (preset true),
+ * (both preset to closed and unwatched), gate->next_counts for latency processes (preset false),
  * and device->next_ns (preset CORE_NEVER). It keeps its state in the device (turns, virtual
  * times); the engine tells the caller what changed.
  *

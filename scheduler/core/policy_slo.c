@@ -108,10 +108,9 @@ static void slo_grant_latency(const struct engine *engine, struct device *device
 		if (others)
 			gate->next.flags |= SLUICE_GRANT_WAITERS;
 		gate->next.credit_ns = gate->next.window_ns = CORE_NO_LIMIT;
-		if (!slo_limit_latency(device, gate, reserved, now_ns)) {
+		gate->next_counts = slo_limit_latency(device, gate, reserved, now_ns);
+		if (!gate->next_counts)
 			gate->next.flags |= SLUICE_GRANT_EXCESS;
-			gate->next_counts = false;
-		}
 	}
 }
 

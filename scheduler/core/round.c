@@ -11,17 +11,14 @@ static void round_preset(struct gate *gate)
 	gate->next = (struct grant){
 		.open = false, .credit_ns = CORE_NO_LIMIT, .window_ns = CORE_NO_LIMIT};
 	gate->next_watch = false;
-	gate->next_counts = true;
+	gate->next_counts = false;
 	if (!gate_is_managed(gate)) {
 		gate->next.open = true;
-		gate->next_counts = false;
 		return;
 	}
 	gate->next.flags = SLUICE_GRANT_MANAGED;
-	if (gate_is_paused(gate)) {
+	if (gate_is_paused(gate))
 		gate->next.flags |= SLUICE_GRANT_PAUSED;
-		gate->next_counts = false;
-	}
 }
 
 static bool round_same(const struct gate *gate)

@@ -109,7 +109,6 @@ static void activity_send_own(struct process *process)
 
 static void activity_attached_latency(struct process *process, uint32_t local)
 {
-	process->local[local].counts = true;
 	process->local[local].alive_ns = process->local[local].request_ns =
 		process->arbiter->now_ns;
 	if (process->mapped)

@@ -213,6 +213,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	read_gates(arbiter, true);
 	(void)arbiter_feed(arbiter, &event);
 	tick_reclaims(arbiter);
+	if (arbiter->listen_paused)
+		server_resume(arbiter);
 	/* Nobody there: sleep until somebody comes. */
 	if (!any && !arbiter->reclaims)
 		return sd_event_source_set_enabled(source, SD_EVENT_OFF);

@@ -75,9 +75,10 @@ struct arbiter {
 	uint32_t reclaims;
 	struct event answer[CORE_MAX_DEVICES]; /* to what the core asked, not brought yet */
 	uint32_t answers;
-	uint32_t generation; /* of the latest activity page */
-	uint64_t now_ns;     /* of the event being handled */
-	struct log_limit log_peers;
+	uint32_t generation;		       /* of the latest activity page */
+	uint64_t now_ns;		       /* of the event being handled */
+	struct log_limit log_peers, log_lives; /* of what peers provoke; who comes and goes */
+	bool listen_paused;		       /* no descriptor is left: until the next tick */
 };
 
 /* ---- arbiter.c: the core's events and actions -------------------------------------------------- */

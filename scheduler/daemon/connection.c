@@ -170,8 +170,8 @@ static int connection_receive(struct connection *connection)
 		sluice_wire_close_fds(&packet);
 	}
 	if (r == -EBADMSG || r == -EINVAL || r == -ENOBUFS)
-		log_limited(&connection->arbiter->log_peers, connection->arbiter->now_ns,
-			    "connection of pid %d, uid %u: %s; closed",
+		log_limited(&connection->arbiter->log_peers, LOG_LEVEL_WARNING,
+			    connection->arbiter->now_ns, "connection of pid %d, uid %u: %s; closed",
 			    (int)connection->identity.pid, (unsigned int)connection->identity.uid,
 			    r == -ENOBUFS ? "does not read its answers" : "malformed message");
 	return r;
@@ -268,11 +268,13 @@ void connection_accept(struct arbiter *arbiter, int fd)
 			return;
 		if (!refusal)
 			refusal = "the arbiter is out of memory";
-		log_limited(&arbiter->log_peers, arbiter->now_ns, "pid %d, uid %u: turned away: %s",
-			    (int)identity.pid, (unsigned int)identity.uid, refusal);
+		log_limited(&arbiter->log_peers, LOG_LEVEL_WARNING, arbiter->now_ns,
+			    "pid %d, uid %u: turned away: %s", (int)identity.pid,
+			    (unsigned int)identity.uid, refusal);
 		identity_finish(&identity);
 	} else {
-		log_limited(&arbiter->log_peers, arbiter->now_ns, "a peer is turned away: %s", why);
+		log_limited(&arbiter->log_peers, LOG_LEVEL_WARNING, arbiter->now_ns,
+			    "a peer is turned away: %s", why);
 	}
 	connection_turn_away(fd, refusal);
 }

@@ -34,6 +34,8 @@ struct connection {
 
 /* Listening socket; -errno is logged. */
 int server_listen(struct arbiter *arbiter);
+/* Accepts again, after descriptors had run out. */
+void server_resume(struct arbiter *arbiter);
 void server_finish(struct arbiter *arbiter);
 
 /* Takes over the accepted socket: a connection, or a sentence and an end. */

@@ -58,7 +58,8 @@ void log_info(const char *format, ...)
 	va_end(args);
 }
 
-void log_limited(struct log_limit *limit, uint64_t now_ns, const char *format, ...)
+void log_limited(struct log_limit *limit, enum log_level level, uint64_t now_ns, const char *format,
+		 ...)
 {
 	va_list args;
 
@@ -74,6 +75,6 @@ void log_limited(struct log_limit *limit, uint64_t now_ns, const char *format, .
 	}
 	limit->count++;
 	va_start(args, format);
-	log_line(LOG_LEVEL_WARNING, format, args);
+	log_line(level, format, args);
 	va_end(args);
 }

@@ -25,7 +25,7 @@ struct log_limit {
 	uint64_t since_ns;
 	uint32_t count, dropped;
 };
-void log_limited(struct log_limit *limit, uint64_t now_ns, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+void log_limited(struct log_limit *limit, enum log_level level, uint64_t now_ns, const char *format,
+		 ...) __attribute__((format(printf, 4, 5)));
 
 #endif

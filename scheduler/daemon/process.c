@@ -181,10 +181,6 @@ void process_destroy(struct process *process, const char *why)
 	if (process->connection)
 		process->connection->process = NULL;
 	activity_forget(process);
-	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
-		if (process->local[i].used)
-			(void)sluice_escrow_drop(process_escrow(process, i));
-	}
 	event.reclaim = process_reclaims(process);
 	arbiter->process[process->index] = NULL;
 	(void)arbiter_feed(arbiter, &event);
@@ -192,7 +188,8 @@ void process_destroy(struct process *process, const char *why)
 		if (process->local[i].used)
 			devices_leave(arbiter, process->local[i].device);
 	}
-	log_info("tenant %s (pid %d): %s", tenant->conf.name, (int)process->identity.pid, why);
+	log_limited(&arbiter->log_lives, LOG_LEVEL_INFO, arbiter->now_ns, "tenant %s (pid %d): %s",
+		    tenant->conf.name, (int)process->identity.pid, why);
 	tenant->processes--;
 	release(process);
 	if (tenant->leaving && !tenant->processes) {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
@@ -10,16 +11,36 @@
 
 #define BACKLOG 128
 
+/* No descriptor is left. Whoever knocks keeps waiting; asking again at once would only spin. */
+static void server_pause(struct arbiter *arbiter)
+{
+	log_limited(&arbiter->log_peers, LOG_LEVEL_WARNING, arbiter->now_ns,
+		    "accepting a connection: %m; raise LimitNOFILE=");
+	(void)sd_event_source_set_enabled(arbiter->listen_source, SD_EVENT_OFF);
+	arbiter->listen_paused = true;
+	arbiter_arm_tick(arbiter);
+}
+
+void server_resume(struct arbiter *arbiter)
+{
+	arbiter->listen_paused = false;
+	(void)sd_event_source_set_enabled(arbiter->listen_source, SD_EVENT_ON);
+}
+
 static int on_connect(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
 	struct arbiter *arbiter = userdata;
-	int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int peer;
 
 	arbiter_now(arbiter);
+	peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (peer >= 0)
 		connection_accept(arbiter, peer);
+	else if (errno == EMFILE || errno == ENFILE)
+		server_pause(arbiter);
 	else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-		log_limited(&arbiter->log_peers, arbiter->now_ns, "accepting a connection: %m");
+		log_limited(&arbiter->log_peers, LOG_LEVEL_WARNING, arbiter->now_ns,
+			    "accepting a connection: %m");
 	return 0;
 }
 
@@ -101,9 +122,23 @@ static int open_socket(struct arbiter *arbiter)
 	return r ? r : bind_socket(arbiter);
 }
 
+/* A process takes six descriptors: the soft limit is for programs that use select(). */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int server_listen(struct arbiter *arbiter)
 {
-	int fd = open_socket(arbiter), r;
+	int fd, r;
+
+	raise_descriptor_limit();
+	fd = open_socket(arbiter);
 
 	if (fd < 0) {
 		if (fd != -EADDRINUSE && fd != -EEXIST)

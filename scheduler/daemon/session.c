@@ -122,9 +122,10 @@ int session_hello(struct connection *connection, const struct sluice_packet *pac
 					      ? "the arbiter has as many processes as it can hold"
 					      : "the arbiter could not make the shared pages");
 	connection->kind = CONNECTION_SHIM;
-	log_info("tenant %s (pid %d): %s has come%s%s%s", tenant->conf.name,
-		 (int)process->identity.pid, process->program, resumed ? " back" : "",
-		 *remark ? "; " : "", remark);
+	log_limited(&arbiter->log_lives, LOG_LEVEL_INFO, arbiter->now_ns,
+		    "tenant %s (pid %d): %s has come%s%s%s", tenant->conf.name,
+		    (int)process->identity.pid, process->program, resumed ? " back" : "",
+		    *remark ? "; " : "", remark);
 	r = session_welcome(connection, &hello, remark);
 	if (!r && resumed)
 		activity_resumed(process);

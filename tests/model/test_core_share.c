@@ -346,6 +346,22 @@ START_TEST(test_pause_and_bypass)
 }
 END_TEST
 
+/* A latency-critical process is one of many here: nobody holds for it. */
+START_TEST(test_latency_counts_for_nothing)
+{
+	two_tenants(false, 100, 100);
+	world_tenant(&world, 3, world_plain(100));
+	world_join(&world, 3, true, 100000);
+	world.turns_checked = false;
+	world_run(&world, 3 * WORLD_S);
+	for (int i = 0; i < 3; i++)
+		assert_near(world.proc[i].done_ns, WORLD_S, 60 * WORLD_MS);
+	ck_assert(!world.proc[2].counts);
+	ck_assert(!(world.proc[2].grant.flags & SLUICE_GRANT_LATENCY));
+	world_end(&world);
+}
+END_TEST
+
 START_TEST(test_pressure)
 {
 	struct engine_report report;
@@ -391,6 +407,7 @@ int main(void)
 	tcase_add_test(tcase, test_lone_process_is_free);
 	tcase_add_test(tcase, test_many_processes);
 	tcase_add_test(tcase, test_pause_and_bypass);
+	tcase_add_test(tcase, test_latency_counts_for_nothing);
 	tcase_add_test(tcase, test_pressure);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

@@ -147,8 +147,7 @@ static inline struct world_proc *world_join(struct world *world, uint32_t tenant
 	uint32_t index = world->procs++;
 	struct world_proc *proc = &world->proc[index];
 
-	*proc = (struct world_proc){
-		.alive = true, .latency = latency, .cost_ns = cost_ns, .counts = true};
+	*proc = (struct world_proc){.alive = true, .latency = latency, .cost_ns = cost_ns};
 	ck_assert_int_eq(world_event(world, (struct event){.kind = EVENT_JOIN,
 							   .process = index,
 							   .tenant = tenant,

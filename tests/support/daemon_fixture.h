@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ static char fixture_folder[64], fixture_socket[96], fixture_config[96];
 static pid_t fixture_arbiter;
 static bool fixture_for_all; /* not --user */
 static struct nvml *(*fixture_nvml)(void);
+static rlim_t fixture_descriptors; /* that the arbiter may have; 0: as many as we */
 
 /* Of the address sanitizer, where it is there. */
 extern int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
@@ -66,6 +68,9 @@ static inline void fixture_serve(void)
 	if (!secure_getenv("SLUICE_TEST_LOG"))
 		dup2(quiet, 2);
 	log_init(false);
+	if (fixture_descriptors)
+		setrlimit(RLIMIT_NOFILE,
+			  &(struct rlimit){fixture_descriptors, fixture_descriptors});
 	options.nvml = nvml;
 	if (arbiter_create(&options, &arbiter))
 		_exit(3);

@@ -403,6 +403,25 @@ START_TEST(test_new_arbiter)
 }
 END_TEST
 
+/* An arbiter that ends leaves the accounts as they are: the processes live on and use them. */
+START_TEST(test_ending_arbiter)
+{
+	uint64_t word;
+
+	begin();
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	ck_assert(sluice_escrow_reserve(&a.escrow->device[0].word, 1000));
+	word = atomic_load(&a.escrow->device[0].word);
+	kill(fixture_arbiter, SIGTERM);
+	waitpid(fixture_arbiter, NULL, 0);
+	ck_assert_uint_eq(atomic_load(&a.escrow->device[0].word), word);
+	shim_close(&a);
+	fixture_start_arbiter();
+	fixture_end();
+}
+END_TEST
+
 /* What systemd hears: ready, reloading, ready again, stopping. */
 static void await_notice(int fd, const char *wanted)
 {
@@ -491,6 +510,24 @@ START_TEST(test_connection_limit)
 }
 END_TEST
 
+/* Descriptors run out: it waits, turns away or accepts, and serves again when some are free. */
+START_TEST(test_descriptors_run_out)
+{
+	int fd[60];
+
+	fixture_descriptors = 40;
+	fixture_begin("");
+	for (int i = 0; i < 60; i++)
+		fd[i] = fixture_connect();
+	for (int i = 0; i < 60; i++)
+		close(fd[i]);
+	shim_join(&a, "", 0);
+	shim_close(&a);
+	fixture_end();
+	fixture_descriptors = 0;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("daemon server");
@@ -511,9 +548,11 @@ int main(void)
 	tcase_add_test(tcase, test_stopped_latency_process);
 	tcase_add_test(tcase, test_lost_connection_comes_back);
 	tcase_add_test(tcase, test_new_arbiter);
+	tcase_add_test(tcase, test_ending_arbiter);
 	tcase_add_test(tcase, test_notify);
 	tcase_add_test(tcase, test_socket_in_use);
 	tcase_add_test(tcase, test_connection_limit);
+	tcase_add_test(tcase, test_descriptors_run_out);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
