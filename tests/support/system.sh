@@ -19,7 +19,7 @@
 #   costs KERNEL MICROSECONDS     how long a kernel that fills the GPU takes, for all that follows
 #   at NAME                       how far a `worker` (tests/e2e/worker.c) says it is
 #   goes_on NAME, stands_still NAME
-#                                 waits until it has come further; whether it does not for a second
+#                                 waits until it has come further; whether it does not for half a second
 #   ends_well NAME                ends a worker and checks that all its launches were done, once
 #   say_bad TEXT                  a check has failed; the script goes on
 #
@@ -162,7 +162,7 @@ goes_on()
 stands_still()
 {
 	stands_at=$(at "$1")
-	sleep 1
+	sleep 0.5
 	[ "$(at "$1")" = "$stands_at" ]
 }
 
