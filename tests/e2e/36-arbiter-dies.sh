@@ -25,6 +25,12 @@ is_known()
 	[ "$(status_now processes pid "$(pid_of "$1")" memory_used_bytes)" = "$2" ]
 }
 
+# shellcheck disable=SC2317 # by wait_until
+has_come()
+{
+	grep -q "(pid $(pid_of "$1")).* has come" "$out/arbiter"
+}
+
 # A pause that holds proves that the process listens to the arbiter that there is now.
 is_governed()
 {
@@ -51,8 +57,8 @@ for round in 1 2 3; do
 	# ---- killed: programs go on; one that runs meanwhile ends as alone ----
 	begin "sample$round" under train -- "$samples/train" --steps 60
 	begin "graphs$round" under other -- "$samples/graphs" --replays 500
-	wait_until 'the samples to come' eval 'grep -qs "(pid $(pid_of "sample$round")).* has come" "$out/arbiter" &&
-		grep -qs "(pid $(pid_of "graphs$round")).* has come" "$out/arbiter"'
+	wait_until 'the sample to come' has_come "sample$round"
+	wait_until 'the other sample to come' has_come "graphs$round"
 	case $round in
 	1) arbiter_kill ;;
 	2)
