@@ -4,7 +4,8 @@
 
 /* Atomic operations by name, and how mem_atom, mem_load_strong and mem_store_strong read insn.n. */
 
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
+#include "ptx/run.h"
 
 enum mem_how {
 	MEM_BYTES = 15, /* 1, 2, 4 or 8 */

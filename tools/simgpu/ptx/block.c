@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A block: its memory, its warps' turns, its barriers. The interpreter's loop is here. */
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
+#include "ptx/run.h"
 
 #include <string.h>
 #include <xmmintrin.h>

@@ -25,6 +25,7 @@ struct insn *emit_row(struct parser *p, const char *key, uint32_t d, uint32_t a)
 
 /* The mnemonic's parts. */
 bool has_part(const struct statement *st, const char *part);
+bool has_only_part(const struct statement *st, const char *part); /* or none */
 enum ptx_type last_type(const struct statement *st);
 /* "instruction X is not interpreted": refuses the function, skips nothing. */
 int refuse_statement(struct parser *p);

@@ -1,186 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ld, st, atom, red. */
-#include "ptx/decode.h"
+/* ld, st. */
+#include "ptx/decode_place.h"
 #include "ptx/atom.h"
 
 #include <stdio.h>
 #include <string.h>
-
-enum mem_space { MEM_GENERIC_SPACE, MEM_GLOBAL, MEM_SHARED, MEM_LOCAL, MEM_PARAM };
-
-struct access_parts {
-	enum mem_space space;
-	enum ptx_type type;
-	uint32_t vector; /* elements */
-	bool strong;	 /* volatile, or orders memory */
-};
-
-static bool is_one_of(const char *part, const char *const *words, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (!strcmp(part, words[i]))
-			return true;
-	}
-	return false;
-}
-
-#define IS_ONE_OF(part, words) is_one_of(part, words, sizeof(words) / sizeof((words)[0]))
-
-static bool take_space(const char *part, enum mem_space *ret_space)
-{
-	static const struct {
-		const char *part;
-		enum mem_space space;
-	} spaces[] = {
-		{"global", MEM_GLOBAL},	     {"const", MEM_GLOBAL},	 {"shared", MEM_SHARED},
-		{"shared::cta", MEM_SHARED}, {"local", MEM_LOCAL},	 {"param", MEM_PARAM},
-		{"param::entry", MEM_PARAM}, {"param::func", MEM_PARAM},
-	};
-
-	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
-		if (strcmp(spaces[i].part, part))
-			continue;
-		*ret_space = spaces[i].space;
-		return true;
-	}
-	return false;
-}
-
-/* Hints for caches, and scopes: every order here is the strongest, every scope the system's. */
-static bool is_hint(const char *part)
-{
-	static const char *const words[] = {
-		"weak",
-		"nc",
-		"ca",
-		"cg",
-		"cs",
-		"lu",
-		"cv",
-		"wb",
-		"wt",
-		"cta",
-		"gpu",
-		"sys",
-		"cluster",
-		"L1::evict_normal",
-		"L1::evict_unchanged",
-		"L1::evict_first",
-		"L1::evict_last",
-		"L1::no_allocate",
-		"L2::64B",
-		"L2::128B",
-		"L2::256B",
-		"L2::evict_last",
-		"L2::evict_first",
-		"L2::evict_normal",
-	};
-
-	return IS_ONE_OF(part, words);
-}
-
-static bool is_strong(const char *part)
-{
-	static const char *const words[] = {"volatile", "relaxed", "acquire", "release", "mmio"};
-
-	return IS_ONE_OF(part, words);
-}
-
-static bool access_find(const struct statement *st, struct access_parts *access)
-{
-	*access = (struct access_parts){.vector = 1, .type = last_type(st)};
-	for (uint32_t i = 1; i + 1 < st->parts; i++) {
-		const char *part = st->part[i];
-
-		if (take_space(part, &access->space) || is_hint(part))
-			continue;
-		if (is_strong(part))
-			access->strong = true;
-		else if (!strcmp(part, "v2") || !strcmp(part, "v4") || !strcmp(part, "v8"))
-			access->vector = (uint32_t)(part[1] - '0');
-		else
-			return false;
-	}
-	return type_size(access->type) && access->type != TYPE_F16X2;
-}
-
-/* ---- addresses ---- */
-
-struct place {
-	enum mem_space space; /* as it turned out: a parameter may be local memory */
-	uint32_t operand;     /* OPERAND_NONE: a variable of the frame, or a kernel parameter */
-	int64_t offset;
-	bool wide; /* the operand has 64 bits */
-};
-
-static int check_extent(struct parser *p, const struct symbol *symbol, int64_t offset,
-			uint32_t bytes)
-{
-	if (offset >= 0 && (uint64_t)offset + bytes <= symbol->size)
-		return 0;
-	return parse_fail(p, p->st.line, "%s reaches past the end of %.*s (%u bytes)",
-			  p->st.mnemonic, symbol->length > 60 ? 60 : (int)symbol->length,
-			  symbol->text, symbol->size);
-}
-
-static int place_symbol(struct parser *p, const struct arg *arg, uint32_t bytes,
-			struct place *place)
-{
-	const struct symbol *symbol = &p->symbol[arg->one.symbol];
-	bool shared = symbol->kind >= SYMBOL_SHARED && symbol->kind <= SYMBOL_SHARED_DYNAMIC;
-
-	place->offset = arg->offset;
-	if (symbol->kind == SYMBOL_LOCAL || symbol->kind == SYMBOL_PARAM) {
-		if (check_extent(p, symbol, arg->offset, bytes))
-			return p->failed;
-		place->space = symbol->kind == SYMBOL_LOCAL ? MEM_LOCAL : MEM_PARAM;
-		place->offset += symbol->index;
-		return 0;
-	}
-	if (shared != (place->space == MEM_SHARED) && symbol->kind != SYMBOL_UNKNOWN_VALUE)
-		return parse_fail(p, p->st.line, "%.*s is not in the space that %s names",
-				  symbol->length > 60 ? 60 : (int)symbol->length, symbol->text,
-				  p->st.mnemonic);
-	place->wide = !shared;
-	place->operand = decode_src(p, &arg->one, shared ? 'w' : 'd');
-	return p->failed;
-}
-
-static int place_find(struct parser *p, const struct arg *arg, enum mem_space space, uint32_t bytes,
-		      struct place *place)
-{
-	*place = (struct place){
-		.space = space, .operand = OPERAND_NONE, .offset = arg->offset, .wide = true};
-	if (!arg->is_address)
-		return parse_fail(p, p->st.line, "%s wants an address in brackets", p->st.mnemonic);
-	if (arg->one.kind == SCALAR_SYMBOL)
-		return place_symbol(p, arg, bytes, place);
-	/* Through a register, parameters are generic memory. */
-	if (space == MEM_PARAM)
-		place->space = MEM_GENERIC_SPACE;
-	if (space == MEM_SHARED && arg->one.kind == SCALAR_REG && type_size(arg->one.type) == 4)
-		place->wide = false;
-	place->operand = decode_src(p, &arg->one, place->wide ? 'd' : 'w');
-	return p->failed;
-}
-
-static const char *space_name(enum mem_space space)
-{
-	switch (space) {
-	case MEM_GLOBAL: return "global";
-	case MEM_SHARED: return "shared";
-	case MEM_LOCAL: return "local";
-	default: return "generic";
-	}
-}
-
-static void set_place(struct insn *in, const struct place *place)
-{
-	in->a = place->operand;
-	in->imm = place->offset;
-	if (place->space == MEM_SHARED)
-		in->aux.bits = place->wide ? SHARED_WIDE : 0;
-}
 
 /* ---- ld ---- */
 
@@ -252,7 +76,7 @@ static void load_strong(struct parser *p, const struct scalar *to, enum ptx_type
 
 	if (!in)
 		return;
-	set_place(in, place);
+	place_set(in, place);
 	in->n = (uint8_t)(type_size(type) | (type_is_signed(type) ? MEM_SIGNED : 0) |
 			  (type_size(type) == 8 ? MEM_WIDE : 0) |
 			  (place->space == MEM_GLOBAL ? 0 : MEM_GENERIC));
@@ -273,7 +97,7 @@ static void load_one(struct parser *p, const struct scalar *to, enum ptx_type ty
 	in = emit_row(p, key, d, OPERAND_NONE);
 	if (!in)
 		return;
-	set_place(in, place);
+	place_set(in, place);
 	if (polls && place->space == MEM_SHARED)
 		in->aux.bits |= SHARED_POLL;
 	load_widen(p, to, type, d);
@@ -298,7 +122,7 @@ static void load_vector(struct parser *p, const struct arg *to, enum ptx_type ty
 	in = emit_row(p, key, OPERAND_NONE, OPERAND_NONE);
 	if (!in)
 		return;
-	set_place(in, place);
+	place_set(in, place);
 	in->n = to->count;
 	in->e = build_list(p, target, to->count);
 	in->flags |= INSN_LIST_DST;
@@ -391,7 +215,7 @@ static void store_vector(struct parser *p, const struct arg *from, enum ptx_type
 	in = emit_row(p, key, OPERAND_NONE, OPERAND_NONE);
 	if (!in)
 		return;
-	set_place(in, place);
+	place_set(in, place);
 	in->n = from->count;
 	in->e = build_list(p, source, from->count);
 	in->flags |= INSN_LIST_SRC;
@@ -413,7 +237,7 @@ static void store_one(struct parser *p, const struct scalar *from,
 		    : emit_row(p, key, OPERAND_NONE, OPERAND_NONE);
 	if (!in)
 		return;
-	set_place(in, place);
+	place_set(in, place);
 	in->b = source;
 	if (strong)
 		in->n = (uint8_t)(type_size(access->type) |
@@ -444,71 +268,6 @@ int decode_store(struct parser *p)
 	else
 		store_one(p, &st->arg[1].one, &access, &place);
 	return p->failed;
-}
-
-/* ---- atom, red ---- */
-
-static const struct atom_row *atomic_find(const struct statement *st, enum mem_space *ret_space)
-{
-	static const char *const other[] = {"relaxed", "acquire", "release", "acq_rel",
-					    "cta",     "gpu",	  "sys",     "cluster"};
-	const char *op = NULL;
-
-	*ret_space = MEM_GENERIC_SPACE;
-	for (uint32_t i = 1; i + 1 < st->parts; i++) {
-		if (IS_ONE_OF(st->part[i], other) || take_space(st->part[i], ret_space))
-			continue;
-		if (op)
-			return NULL;
-		op = st->part[i];
-	}
-	if (!op || *ret_space > MEM_SHARED || has_part(st, "const"))
-		return NULL;
-	return atom_find(op, st->part[st->parts - 1]);
-}
-
-int decode_atom(struct parser *p)
-{
-	struct statement *st = &p->st;
-	enum mem_space space;
-	const struct atom_row *row = atomic_find(st, &space);
-	uint32_t first = st->part[0][0] == 'a'; /* red has no result */
-	uint32_t b;
-	uint32_t c = OPERAND_NONE;
-	uint32_t d = OPERAND_NONE;
-	struct place place;
-	struct insn *in;
-	char class;
-
-	if (!row || (!first && row->args == 3)) {
-		statement_skip(p);
-		return refuse_statement(p);
-	}
-	class = class_of(last_type(st));
-	if (statement_parse_args(p) || want_args(p, first + row->args, first + row->args) ||
-	    place_find(p, &st->arg[first], space, row->bytes, &place))
-		return p->failed;
-	if (place.space > MEM_SHARED)
-		return parse_fail(p, st->line, "%s is for global and shared memory", st->mnemonic);
-	b = decode_src(p, &st->arg[first + 1].one, class);
-	if (row->args == 3)
-		c = decode_src(p, &st->arg[first + 2].one, class);
-	if (first && st->arg[0].one.kind != SCALAR_SINK)
-		d = decode_dst(p, &st->arg[0].one, class);
-	in = p->failed ? NULL : emit_to(p, mem_atom, d, place.operand);
-	if (!in)
-		return p->failed;
-	if (place.space == MEM_SHARED)
-		in->fn = mem_atom_shared;
-	in->b = b;
-	in->c = c;
-	in->imm = place.offset;
-	in->aux.atomic = row->fn;
-	in->fp_mode = FP_RN;
-	in->n = row->bytes;
-	if (place.space == MEM_SHARED ? place.wide : place.space == MEM_GENERIC_SPACE)
-		in->n |= MEM_GENERIC;
-	return 0;
 }
 
 int decode_nothing(struct parser *p)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mov, cvta, isspacep, setp, set. */
 #include "ptx/decode.h"
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Barriers, fences, and instructions of a whole warp. */
 #include "ptx/decode.h"
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
 
 #include <string.h>
 

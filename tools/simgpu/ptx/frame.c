@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Registers and local memory of a call, and what the hardware puts in them. */
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
+#include "ptx/run.h"
 
 #include <stdlib.h>
 #include <string.h>

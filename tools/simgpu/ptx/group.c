@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which lanes of a warp run together, and which of these groups runs now. */
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
+#include "ptx/run.h"
 
 void warp_start(struct warp *w, uint32_t lanes)
 {

@@ -17,6 +17,7 @@
 
 #include "ptx/pool.h"
 #include "ptx/ptx.h"
+#include "ptx/special.h"
 
 #define LANES 32u
 #define ALL_LANES UINT32_MAX
@@ -73,49 +74,6 @@ struct insn {
 };
 
 _Static_assert(sizeof(struct insn) == 64, "one cache line per instruction");
-
-/* Registers that the hardware fills in. Up to SPECIAL_PINNED they have a slot in the frame; the
- * others are read by an instruction of their own. */
-enum special {
-	SPECIAL_TID_X,
-	SPECIAL_TID_Y,
-	SPECIAL_TID_Z,
-	SPECIAL_NTID_X,
-	SPECIAL_NTID_Y,
-	SPECIAL_NTID_Z,
-	SPECIAL_CTAID_X,
-	SPECIAL_CTAID_Y,
-	SPECIAL_CTAID_Z,
-	SPECIAL_NCTAID_X,
-	SPECIAL_NCTAID_Y,
-	SPECIAL_NCTAID_Z,
-	SPECIAL_LANEID,
-	SPECIAL_WARPID,
-	SPECIAL_NWARPID,
-	SPECIAL_SMID,
-	SPECIAL_NSMID,
-	SPECIAL_GRIDID,
-	SPECIAL_LANEMASK_EQ,
-	SPECIAL_LANEMASK_LE,
-	SPECIAL_LANEMASK_LT,
-	SPECIAL_LANEMASK_GE,
-	SPECIAL_LANEMASK_GT,
-	SPECIAL_DYNAMIC_SMEM_SIZE,
-	SPECIAL_TOTAL_SMEM_SIZE,
-	SPECIAL_ENVREG_WORKSPACE_HIGH, /* %envreg1 */
-	SPECIAL_ENVREG_WORKSPACE_LOW,  /* %envreg2 */
-	SPECIAL_ENVREG_ZERO,	       /* the other ones */
-	SPECIAL_DYNAMIC_SHARED,	       /* where .extern .shared begins: ours, not PTX's */
-	SPECIAL_PINNED,
-	SPECIAL_CLOCK = SPECIAL_PINNED,
-	SPECIAL_CLOCK_HI,
-	SPECIAL_CLOCK64,
-	SPECIAL_GLOBALTIMER,
-	SPECIAL_GLOBALTIMER_LO,
-	SPECIAL_GLOBALTIMER_HI,
-	SPECIAL_COUNT,
-	SPECIAL_NONE = SPECIAL_COUNT,
-};
 
 /* Where a constant's value comes from when it is more than a number. */
 enum reloc_kind {

@@ -2,7 +2,8 @@
 /* Processors with AVX2, FMA and BMI2 (x86-64-v3). */
 #include "ptx/half.h"
 #include "ptx/ops.h"
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
+#include "ptx/run.h"
 
 #include <immintrin.h>
 #include <math.h>

@@ -2,7 +2,8 @@
 /* What every x86-64 processor runs. */
 #include "ptx/half.h"
 #include "ptx/ops.h"
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
+#include "ptx/run.h"
 
 #include <immintrin.h>
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two functions that device code calls and nobody defines: vprintf and __assertfail. */
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
+#include "ptx/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ptx_run: one arena, blocks one after another, or all at once where they wait for each other. */
-#include "ptx/warp.h"
+#include "ptx/handlers.h"
+#include "ptx/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
