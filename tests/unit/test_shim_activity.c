@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Activity pages: which of them count, what is read of them, and their owner's side. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "activity.h"
+#include "gate_decide.h"
+#include "shim_rig.h"
+
+static struct gate *gate;
+
+static void setup(void)
+{
+	rig_start();
+	gate = gate_at(0);
+}
+
+static struct sluice_activity *make_page(size_t bytes, int *ret_fd)
+{
+	void *page;
+
+	*ret_fd = memfd_create("activity", MFD_CLOEXEC);
+	ck_assert_int_ge(*ret_fd, 0);
+	ck_assert_int_eq(ftruncate(*ret_fd, (off_t)bytes), 0);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, *ret_fd, 0);
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	return page;
+}
+
+static uint32_t watched(uint32_t slot, uint32_t generation)
+{
+	atomic_store(&rig.grant->activity[slot].generation, generation);
+	futex_lock(&gate->lock);
+	activity_refresh(gate);
+	futex_unlock(&gate->lock);
+	return gate->watch_count;
+}
+
+static struct gate_view look(uint64_t now_ns)
+{
+	struct gate_view view = {0};
+
+	futex_lock(&gate->lock);
+	activity_look(gate, now_ns, &view);
+	futex_unlock(&gate->lock);
+	return view;
+}
+
+START_TEST(a_page_counts_while_the_grant_names_its_generation)
+{
+	struct sluice_msg_activity about = {.slot = 2, .generation = 9};
+	int fd;
+
+	make_page(4096, &fd);
+	ck_assert_int_eq(activity_see(&about, fd), 0);
+	close(fd);
+	ck_assert_uint_eq(watched(2, 0), 0);
+	ck_assert_uint_eq(watched(2, 8), 0);
+	ck_assert_uint_eq(watched(2, 9), 1);
+	activity_drop(&about);
+	ck_assert_uint_eq(watched(2, 9), 0);
+}
+END_TEST
+
+START_TEST(what_is_no_page_is_refused)
+{
+	struct sluice_msg_activity about = {.slot = 2, .generation = 9};
+	int fd, small;
+
+	make_page(4096, &fd);
+	make_page(64, &small);
+	/* It would fault where it is read. */
+	ck_assert_int_eq(activity_see(&about, small), -EINVAL);
+	ck_assert_int_eq(activity_see(&about, -1), -EINVAL);
+	about.slot = SLUICE_MAX_ACTIVITY;
+	ck_assert_int_eq(activity_see(&about, fd), -EINVAL);
+	about.slot = 2;
+	about.device = SLUICE_MAX_DEVICES;
+	ck_assert_int_eq(activity_see(&about, fd), -EINVAL);
+	about.device = 0;
+	about.owner_device = SLUICE_MAX_DEVICES;
+	ck_assert_int_eq(activity_see(&about, fd), -EINVAL);
+	about.owner_device = 0;
+	about.generation = 0;
+	ck_assert_int_eq(activity_see(&about, fd), -EINVAL);
+	ck_assert_uint_eq(watched(2, 9), 0);
+	close(fd);
+	close(small);
+}
+END_TEST
+
+START_TEST(the_owner_s_device_is_looked_at)
+{
+	struct sluice_msg_activity about = {.slot = 0, .generation = 1, .owner_device = 3};
+	struct sluice_activity *page;
+	int fd;
+
+	page = make_page(4096, &fd);
+	ck_assert_int_eq(activity_see(&about, fd), 0);
+	close(fd);
+	ck_assert_uint_eq(watched(0, 1), 1);
+	atomic_store(&page->device[0].word, 1);
+	ck_assert(!look(100).active);
+	atomic_store(&page->device[3].word, 7ull << 32 | 2);
+	atomic_store(&page->device[3].drain_ns, 500);
+	ck_assert(look(100).active);
+	ck_assert_uint_eq(look(100).drain_ns, 500);
+}
+END_TEST
+
+START_TEST(the_latest_idle_time_counts_and_none_from_the_future)
+{
+	struct sluice_activity *pages[2];
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct sluice_msg_activity about = {.slot = i, .generation = i + 1};
+		int fd;
+
+		pages[i] = make_page(4096, &fd);
+		ck_assert_int_eq(activity_see(&about, fd), 0);
+		close(fd);
+		watched(i, i + 1);
+	}
+	ck_assert_uint_eq(gate->watch_count, 2);
+	ck_assert_uint_eq(look(1000).idle_since_ns, 0);
+	atomic_store(&pages[0]->device[0].idle_since_ns, 700);
+	atomic_store(&pages[1]->device[0].idle_since_ns, 400);
+	ck_assert_uint_eq(look(1000).idle_since_ns, 700);
+	atomic_store(&pages[1]->device[0].idle_since_ns, UINT64_MAX);
+	ck_assert_uint_eq(look(1000).idle_since_ns, 1000);
+}
+END_TEST
+
+START_TEST(a_new_page_begins_with_what_is_marked)
+{
+	struct sluice_msg_activity about = {.generation = 5};
+	struct sluice_activity *first, *second;
+	int fd;
+
+	first = make_page(4096, &fd);
+	ck_assert_int_eq(activity_own(&about, fd), 0);
+	close(fd);
+	futex_lock(&gate->lock);
+	activity_mark(gate, 1000, 0);
+	activity_mark(gate, 1000, 0);
+	futex_unlock(&gate->lock);
+	ck_assert_uint_eq(atomic_load(&first->device[0].word), 2ull << 32 | 2);
+	second = make_page(4096, &fd);
+	ck_assert_int_eq(activity_own(&about, fd), 0);
+	close(fd);
+	ck_assert_uint_eq(sluice_activity_active(atomic_load(&second->device[0].word)), 2);
+	futex_lock(&gate->lock);
+	activity_clear(gate, 2000);
+	activity_clear(gate, 3000);
+	futex_unlock(&gate->lock);
+	ck_assert_uint_eq(sluice_activity_active(atomic_load(&second->device[0].word)), 0);
+	ck_assert_uint_eq(atomic_load(&second->device[0].idle_since_ns), 3000);
+	ck_assert_uint_eq(atomic_load(&second->device[0].wake), 1);
+	/* The first is nobody's any more. */
+	ck_assert_uint_eq(sluice_activity_active(atomic_load(&first->device[0].word)), 2);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shim_activity");
+	TCase *tcase = tcase_create("activity");
+
+	tcase_add_checked_fixture(tcase, setup, rig_finish);
+	tcase_add_test(tcase, a_page_counts_while_the_grant_names_its_generation);
+	tcase_add_test(tcase, what_is_no_page_is_refused);
+	tcase_add_test(tcase, the_owner_s_device_is_looked_at);
+	tcase_add_test(tcase, the_latest_idle_time_counts_and_none_from_the_future);
+	tcase_add_test(tcase, a_new_page_begins_with_what_is_marked);
+	suite_add_tcase(suite, tcase);
+	return rig_run(suite);
+}
