@@ -8,18 +8,23 @@
 
 #include "entitle.h"
 #include "quota.h"
+#include "lives.h"
 #include "round.h"
-#include "turns.h"
 
 #define CLAIM_MAX_NS (1ull << 62) /* nothing that a process claims is taken for more */
-#define ACTIONS_PER_GATE 8u
 #define ACTIONS_AT_FIRST 64u
+#define ACTIONS_PER_GATE 8u
 
-static int engine_make_room(struct engine *engine, uint32_t more)
+int engine_make_room(struct engine *engine, uint32_t gates)
 {
-	uint32_t room = engine->action_room + more;
-	struct action *actions = calloc(room, sizeof(*actions));
+	uint32_t room = ACTIONS_AT_FIRST + gates * ACTIONS_PER_GATE;
+	struct action *actions;
 
+	if (room <= engine->action_room)
+		return 0;
+	/* Gates come one by one: not each time. */
+	room += room / 2;
+	actions = calloc(room, sizeof(*actions));
 	if (!actions)
 		return -ENOMEM;
 	assert(engine->action_head == engine->action_count);
@@ -38,7 +43,7 @@ struct engine *engine_create(uint64_t now_ns)
 	engine->policy = &policy_share;
 	engine->now_ns = now_ns;
 	engine->told_timer_ns = CORE_NEVER;
-	if (engine_make_room(engine, ACTIONS_AT_FIRST)) {
+	if (engine_make_room(engine, 0)) {
 		free(engine);
 		return NULL;
 	}
@@ -59,192 +64,6 @@ bool engine_take(struct engine *engine, struct action *ret_action)
 	}
 	*ret_action = engine->actions[engine->action_head++];
 	return true;
-}
-
-/* ---- look-ups: NULL for what is not there ---------------------------------------------------- */
-
-static struct device *find_device(const struct engine *engine, uint32_t index)
-{
-	return index < CORE_MAX_DEVICES ? engine->device[index] : NULL;
-}
-
-static struct tenant *find_tenant(const struct engine *engine, uint32_t index)
-{
-	return index < CORE_MAX_TENANTS ? engine->tenant[index] : NULL;
-}
-
-static struct process *find_process(const struct engine *engine, uint32_t index)
-{
-	return index < CORE_MAX_PROCESSES ? engine->process[index] : NULL;
-}
-
-static struct gate *find_gate(const struct engine *engine, uint32_t process, uint32_t device)
-{
-	struct process *found = find_process(engine, process);
-
-	return found && device < CORE_MAX_DEVICES ? found->gate[device] : NULL;
-}
-
-/* ---- devices and tenants --------------------------------------------------------------------- */
-
-static int on_device(struct engine *engine, const struct event *event)
-{
-	struct device *device;
-
-	if (event->device >= CORE_MAX_DEVICES)
-		return -EINVAL;
-	device = engine->device[event->device];
-	if (!device) {
-		device = calloc(1, sizeof(*device));
-		if (!device)
-			return -ENOMEM;
-		device->index = event->device;
-		device->next_ns = CORE_NEVER;
-		engine->device[event->device] = device;
-	}
-	device->record = event->device_added;
-	return 0;
-}
-
-static int on_device_gone(struct engine *engine, const struct event *event)
-{
-	struct device *device = find_device(engine, event->device);
-
-	if (!device || device->gates)
-		return -EINVAL;
-	free(device);
-	engine->device[event->device] = NULL;
-	for (uint32_t t = 0; t < engine->tenants; t++) {
-		if (engine->tenant[t])
-			engine->tenant[t]->on[event->device] = (struct share){0};
-	}
-	return 0;
-}
-
-static int on_tenant(struct engine *engine, const struct event *event)
-{
-	const struct event_tenant *set = &event->tenant_set;
-	struct tenant *tenant;
-
-	if (event->tenant >= CORE_MAX_TENANTS || !set->weight || set->period_ns < 1000)
-		return -EINVAL;
-	tenant = engine->tenant[event->tenant];
-	if (!tenant) {
-		tenant = calloc(1, sizeof(*tenant));
-		if (!tenant)
-			return -ENOMEM;
-		tenant->index = event->tenant;
-		engine->tenant[event->tenant] = tenant;
-		if (engine->tenants <= event->tenant)
-			engine->tenants = event->tenant + 1;
-	}
-	tenant->set = *set;
-	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
-		if (engine->device[d])
-			quota_limit_changed(engine, engine->device[d], tenant);
-	}
-	return 0;
-}
-
-static int on_tenant_gone(struct engine *engine, const struct event *event)
-{
-	struct tenant *tenant = find_tenant(engine, event->tenant);
-
-	if (!tenant)
-		return -EINVAL;
-	for (uint32_t i = 0; i < CORE_MAX_PROCESSES; i++) {
-		if (engine->process[i] && engine->process[i]->tenant == tenant)
-			return -EINVAL;
-	}
-	free(tenant);
-	engine->tenant[event->tenant] = NULL;
-	return 0;
-}
-
-static int on_pause(struct engine *engine, const struct event *event)
-{
-	struct tenant *tenant = find_tenant(engine, event->tenant);
-
-	if (!tenant)
-		return -EINVAL;
-	tenant->paused = event->on;
-	return 0;
-}
-
-/* ---- processes and gates --------------------------------------------------------------------- */
-
-static int on_join(struct engine *engine, const struct event *event)
-{
-	struct tenant *tenant = find_tenant(engine, event->tenant);
-	struct process *process;
-
-	if (!tenant || event->process >= CORE_MAX_PROCESSES || engine->process[event->process])
-		return -EINVAL;
-	process = calloc(1, sizeof(*process));
-	if (!process)
-		return -ENOMEM;
-	process->index = event->process;
-	process->tenant = tenant;
-	process->latency = event->join.latency;
-	engine->process[event->process] = process;
-	return 0;
-}
-
-static int on_attach(struct engine *engine, const struct event *event)
-{
-	struct process *process = find_process(engine, event->process);
-	struct device *device = find_device(engine, event->device);
-	struct gate *gate;
-
-	if (!process || !device || process->gate[event->device] || device->gates == CORE_MAX_GATES)
-		return -EINVAL;
-	if (engine_make_room(engine, ACTIONS_PER_GATE))
-		return -ENOMEM;
-	gate = calloc(1, sizeof(*gate));
-	if (!gate)
-		return -ENOMEM;
-	gate->process = process;
-	gate->device = device;
-	gate->share = &process->tenant->on[device->index];
-	gate->share->gates++;
-	gate->share->latency_gates += process->latency;
-	gate->read_ns = gate->moved_ns = gate->closed_ns = event->now_ns;
-	process->gate[device->index] = gate;
-	device->gate[device->gates++] = gate;
-	quota_attach(engine, gate, event->attach.held_units);
-	return 0;
-}
-
-static void gate_destroy(struct gate *gate, bool reclaim)
-{
-	struct device *device = gate->device;
-	uint32_t at = 0;
-
-	turns_forget(device, gate);
-	quota_leave(gate, reclaim);
-	gate->share->gates--;
-	gate->share->latency_gates -= gate->process->latency;
-	while (device->gate[at] != gate)
-		at++;
-	device->gates--;
-	memmove(&device->gate[at], &device->gate[at + 1],
-		(device->gates - at) * sizeof(device->gate[0]));
-	free(gate);
-}
-
-static int on_leave(struct engine *engine, const struct event *event)
-{
-	struct process *process = find_process(engine, event->process);
-
-	if (!process)
-		return -EINVAL;
-	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
-		if (process->gate[d])
-			gate_destroy(process->gate[d], event->reclaim);
-	}
-	engine->process[process->index] = NULL;
-	free(process);
-	return 0;
 }
 
 /* ---- readings -------------------------------------------------------------------------------- */
@@ -272,7 +91,7 @@ static struct event_usage gate_believe(const struct gate *gate, const struct eve
 
 static int on_usage(struct engine *engine, const struct event *event)
 {
-	struct gate *gate = find_gate(engine, event->process, event->device);
+	struct gate *gate = lives_find_gate(engine, event->process, event->device);
 	struct event_usage usage;
 	uint64_t held_ns, used_ns;
 
@@ -299,7 +118,7 @@ static int on_usage(struct engine *engine, const struct event *event)
 
 static int on_want(struct engine *engine, const struct event *event)
 {
-	struct gate *gate = find_gate(engine, event->process, event->device);
+	struct gate *gate = lives_find_gate(engine, event->process, event->device);
 
 	if (!gate)
 		return -EINVAL;
@@ -343,21 +162,21 @@ static int on_timer(struct engine *engine, const struct event *event)
 
 static int on_mem_request(struct engine *engine, const struct event *event)
 {
-	struct gate *gate = find_gate(engine, event->process, event->device);
+	struct gate *gate = lives_find_gate(engine, event->process, event->device);
 
 	return gate && event->units ? quota_request(engine, gate, event->units) : -EINVAL;
 }
 
 static int on_mem_taken(struct engine *engine, const struct event *event)
 {
-	struct gate *gate = find_gate(engine, event->process, event->device);
+	struct gate *gate = lives_find_gate(engine, event->process, event->device);
 
 	return gate ? quota_taken(engine, gate, event->units) : -EINVAL;
 }
 
 static int on_mem_reclaimed(struct engine *engine, const struct event *event)
 {
-	struct tenant *tenant = find_tenant(engine, event->tenant);
+	struct tenant *tenant = lives_find_tenant(engine, event->tenant);
 
 	if (!tenant || event->device >= CORE_MAX_DEVICES)
 		return -EINVAL;
@@ -380,16 +199,16 @@ static int engine_dispatch(struct engine *engine, const struct event *event)
 {
 	switch (event->kind) {
 	case EVENT_POLICY: return on_policy(engine, event);
-	case EVENT_DEVICE: return on_device(engine, event);
-	case EVENT_DEVICE_GONE: return on_device_gone(engine, event);
-	case EVENT_TENANT: return on_tenant(engine, event);
-	case EVENT_TENANT_GONE: return on_tenant_gone(engine, event);
-	case EVENT_JOIN: return on_join(engine, event);
-	case EVENT_LEAVE: return on_leave(engine, event);
-	case EVENT_ATTACH: return on_attach(engine, event);
+	case EVENT_DEVICE: return lives_device(engine, event);
+	case EVENT_DEVICE_GONE: return lives_device_gone(engine, event);
+	case EVENT_TENANT: return lives_tenant(engine, event);
+	case EVENT_TENANT_GONE: return lives_tenant_gone(engine, event);
+	case EVENT_JOIN: return lives_join(engine, event);
+	case EVENT_LEAVE: return lives_leave(engine, event);
+	case EVENT_ATTACH: return lives_attach(engine, event);
 	case EVENT_USAGE: return on_usage(engine, event);
 	case EVENT_WANT: return on_want(engine, event);
-	case EVENT_PAUSE: return on_pause(engine, event);
+	case EVENT_PAUSE: return lives_pause(engine, event);
 	case EVENT_TIMER: return on_timer(engine, event);
 	case EVENT_MEM_REQUEST: return on_mem_request(engine, event);
 	case EVENT_MEM_TAKEN: return on_mem_taken(engine, event);
@@ -440,14 +259,14 @@ void engine_destroy(struct engine *engine)
 
 bool engine_has_turns(const struct engine *engine, uint32_t device)
 {
-	const struct device *found = find_device(engine, device);
+	const struct device *found = lives_find_device(engine, device);
 
 	return found && engine->policy->has_turns(found);
 }
 
 uint32_t engine_granted_units(const struct engine *engine, uint32_t process, uint32_t device)
 {
-	const struct gate *gate = find_gate(engine, process, device);
+	const struct gate *gate = lives_find_gate(engine, process, device);
 
 	return gate ? gate->granted_units : 0;
 }

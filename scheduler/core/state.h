@@ -108,6 +108,7 @@ struct engine {
 	struct tenant *tenant[CORE_MAX_TENANTS];
 	struct process *process[CORE_MAX_PROCESSES];
 	uint32_t tenants; /* one past the highest in use */
+	uint32_t gates;	  /* on all devices */
 	uint64_t now_ns;
 	uint64_t tick_ns; /* last slow tick */
 	uint64_t told_timer_ns;
@@ -117,6 +118,7 @@ struct engine {
 
 /* Actions: room for all that one event can bring is made when gates are made. */
 void engine_emit(struct engine *engine, const struct action *action);
+int engine_make_room(struct engine *engine, uint32_t gates);
 
 static inline bool gate_in_flight(const struct gate *gate)
 {

@@ -11,8 +11,7 @@
 #include "daemon/devices.h"
 #include "daemon/nvml.h"
 #include "daemon/process.h"
-
-#define RECLAIM_MAX_NS (60 * SLUICE_NS_PER_S)
+#include "daemon/ticks.h"
 
 uint64_t arbiter_now(struct arbiter *arbiter)
 {
@@ -94,146 +93,6 @@ int arbiter_feed(struct arbiter *arbiter, struct event *event)
 	return r;
 }
 
-/* ---- readings and ticks ------------------------------------------------------------------------ */
-
-static void read_gate(struct process *process, uint32_t local, bool thorough)
-{
-	struct arbiter *arbiter = process->arbiter;
-	struct event event = {.kind = EVENT_USAGE,
-			      .process = process->index,
-			      .device = process->local[local].device,
-			      .usage = reading_take(process, local, thorough, arbiter->now_ns)};
-
-	(void)arbiter_feed(arbiter, &event);
-	process->local[local].wants = event.usage.want;
-	/* A change of turn waits for it, and its sleepers would look in 10 ms only. */
-	if (process->local[local].watched && !process->local[local].grant.open &&
-	    event.usage.launched_ns > event.usage.completed_ns)
-		grant_nudge(process, local);
-}
-
-static void read_gates(struct arbiter *arbiter, bool all)
-{
-	for (uint32_t i = 0; i < arbiter->process_end; i++) {
-		struct process *process = arbiter->process[i];
-
-		for (uint32_t local = 0; process && local < SLUICE_MAX_DEVICES; local++) {
-			if (process->local[local].used && (all || process->local[local].watched))
-				read_gate(process, local, all);
-		}
-	}
-}
-
-void arbiter_read_watched(struct arbiter *arbiter)
-{
-	read_gates(arbiter, false);
-}
-
-static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	struct arbiter *arbiter = userdata;
-	struct event event = {.kind = EVENT_TIMER};
-
-	arbiter_now(arbiter);
-	arbiter_read_watched(arbiter);
-	(void)arbiter_feed(arbiter, &event);
-	return 0;
-}
-
-/* Has the driver freed a dead process's memory? */
-static bool is_reclaimed(struct arbiter *arbiter, const struct reclaim *reclaim)
-{
-	const struct nvml_process *processes;
-	uint32_t count;
-
-	if (arbiter->now_ns - reclaim->since_ns >= RECLAIM_MAX_NS) {
-		log_warning("gpu %u: memory of dead process %d still shows after a minute; it "
-			    "counts as free now",
-			    reclaim->device, (int)reclaim->pid);
-		return true;
-	}
-	if (nvml_processes(arbiter->nvml, arbiter->device[reclaim->device].record.uuid,
-			   arbiter->now_ns, &processes, &count))
-		return true;
-	for (uint32_t i = 0; i < count; i++) {
-		if (processes[i].pid == reclaim->pid)
-			return false;
-	}
-	return true;
-}
-
-static void tick_reclaims(struct arbiter *arbiter)
-{
-	for (uint32_t i = 0; i < arbiter->reclaims;) {
-		struct reclaim reclaim = arbiter->reclaim[i];
-		struct event event = {.kind = EVENT_MEM_RECLAIMED,
-				      .tenant = reclaim.tenant,
-				      .device = reclaim.device,
-				      .units = reclaim.units};
-
-		if (!is_reclaimed(arbiter, &reclaim)) {
-			i++;
-			continue;
-		}
-		arbiter->reclaim[i] = arbiter->reclaim[--arbiter->reclaims];
-		(void)arbiter_feed(arbiter, &event);
-		/* The device may have been waiting for this alone. */
-		if (!arbiter->device[reclaim.device].processes) {
-			arbiter->device[reclaim.device].processes = 1;
-			devices_leave(arbiter, reclaim.device);
-		}
-	}
-}
-
-static bool tick_processes(struct arbiter *arbiter)
-{
-	bool any = false;
-
-	for (uint32_t i = 0; i < arbiter->process_end; i++) {
-		struct process *process = arbiter->process[i];
-
-		if (!process)
-			continue;
-		any = true;
-		atomic_store_explicit(&process_channel(process)->heartbeat_ns, arbiter->now_ns,
-				      memory_order_release);
-		activity_tick(process, arbiter->now_ns);
-	}
-	return any;
-}
-
-static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	struct arbiter *arbiter = userdata;
-	struct event event = {.kind = EVENT_TIMER};
-	bool any;
-
-	arbiter_now(arbiter);
-	any = tick_processes(arbiter);
-	read_gates(arbiter, true);
-	(void)arbiter_feed(arbiter, &event);
-	tick_reclaims(arbiter);
-	if (arbiter->listen_paused)
-		server_resume(arbiter);
-	/* Nobody there: sleep until somebody comes. */
-	if (!any && !arbiter->reclaims)
-		return sd_event_source_set_enabled(source, SD_EVENT_OFF);
-	(void)sd_event_source_set_time(source, (arbiter->now_ns + CORE_SLOW_TICK_NS) / 1000);
-	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-}
-
-void arbiter_arm_tick(struct arbiter *arbiter)
-{
-	int enabled = SD_EVENT_OFF;
-
-	(void)sd_event_source_get_enabled(arbiter->tick_source, &enabled);
-	if (enabled != SD_EVENT_OFF)
-		return;
-	(void)sd_event_source_set_time(arbiter->tick_source,
-				       (arbiter->now_ns + CORE_SLOW_TICK_NS) / 1000);
-	(void)sd_event_source_set_enabled(arbiter->tick_source, SD_EVENT_ONESHOT);
-}
-
 /* ---- signals, start and end ---------------------------------------------------------------------- */
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
@@ -272,13 +131,13 @@ static int add_sources(struct arbiter *arbiter)
 		r = sd_event_add_signal(loop, NULL, SIGHUP, on_hangup, arbiter);
 	/* Accuracy 1 us: the default lets timers slip by a quarter of a second. */
 	if (r >= 0)
-		r = sd_event_add_time(loop, &arbiter->timer_source, CLOCK_MONOTONIC, 0, 1, on_timer,
-				      arbiter);
+		r = sd_event_add_time(loop, &arbiter->timer_source, CLOCK_MONOTONIC, 0, 1,
+				      ticks_on_timer, arbiter);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(arbiter->timer_source, SD_EVENT_OFF);
 	if (r >= 0)
 		r = sd_event_add_time(loop, &arbiter->tick_source, CLOCK_MONOTONIC, 0, 1000,
-				      on_tick, arbiter);
+				      ticks_on_tick, arbiter);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(arbiter->tick_source, SD_EVENT_OFF);
 	if (r >= 0)

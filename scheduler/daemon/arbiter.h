@@ -89,10 +89,6 @@ int arbiter_run(struct arbiter *arbiter);
 uint64_t arbiter_now(struct arbiter *arbiter);
 /* Brings an event to the core and carries out what it says. 0 or -errno. */
 int arbiter_feed(struct arbiter *arbiter, struct event *event);
-/* Reads the watched gates: before every WANT and TIMER. */
-void arbiter_read_watched(struct arbiter *arbiter);
-/* Starts the slow tick when there is something to tick for. */
-void arbiter_arm_tick(struct arbiter *arbiter);
 
 /* ---- reload.c ------------------------------------------------------------------------------------ */
 

@@ -8,6 +8,7 @@
 
 #include "daemon/devices.h"
 #include "daemon/nvml.h"
+#include "daemon/ticks.h"
 #include "sluice/escrow.h"
 
 static int on_death(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -132,7 +133,7 @@ int process_create(struct connection *connection, const struct sluice_msg_hello 
 	process->tenant->processes++;
 	process->connection = connection;
 	connection->process = process;
-	arbiter_arm_tick(arbiter);
+	ticks_arm(arbiter);
 	*ret_process = process;
 	return 0;
 }

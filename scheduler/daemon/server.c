@@ -8,6 +8,7 @@
 #include <systemd/sd-event.h>
 
 #include "daemon/connection.h"
+#include "daemon/ticks.h"
 
 #define BACKLOG 128
 
@@ -18,7 +19,7 @@ static void server_pause(struct arbiter *arbiter)
 		    "accepting a connection: %m; raise LimitNOFILE=");
 	(void)sd_event_source_set_enabled(arbiter->listen_source, SD_EVENT_OFF);
 	arbiter->listen_paused = true;
-	arbiter_arm_tick(arbiter);
+	ticks_arm(arbiter);
 }
 
 void server_resume(struct arbiter *arbiter)

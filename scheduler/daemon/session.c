@@ -4,6 +4,7 @@
 #include "daemon/connection.h"
 #include "daemon/match.h"
 #include "daemon/process.h"
+#include "daemon/ticks.h"
 
 /*
  * The protocol with a shim. Every message is copied to its known length before a field is read,
@@ -167,7 +168,7 @@ static int session_want(struct process *process, const struct sluice_packet *pac
 	if (process->local[message.device].wants)
 		return 0;
 	process->local[message.device].wants = true;
-	arbiter_read_watched(process->arbiter);
+	ticks_read_watched(process->arbiter);
 	event.device = process->local[message.device].device;
 	return arbiter_feed(process->arbiter, &event);
 }

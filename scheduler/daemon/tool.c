@@ -3,6 +3,7 @@
 
 #include "daemon/connection.h"
 #include "daemon/match.h"
+#include "daemon/ticks.h"
 
 /* The protocol with `sluice`: questions that anyone may ask, and changes for those who may. */
 
@@ -93,7 +94,7 @@ static int tool_pause(struct connection *connection, const struct sluice_msg_set
 				   "there is no tenant %s; `sluice status` lists them",
 				   set->tenant);
 	event.tenant = (uint32_t)(tenant - arbiter->tenant);
-	arbiter_read_watched(arbiter);
+	ticks_read_watched(arbiter);
 	(void)arbiter_feed(arbiter, &event);
 	log_info("tenant %s: %s by uid %u", set->tenant, pause ? "paused" : "resumed",
 		 (unsigned int)connection->identity.uid);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/ticks.h"
+
+#include <systemd/sd-event.h>
+
+#include "daemon/connection.h"
+#include "daemon/devices.h"
+#include "daemon/nvml.h"
+#include "daemon/process.h"
+
+#define RECLAIM_MAX_NS (60 * SLUICE_NS_PER_S)
+
+static void read_gate(struct process *process, uint32_t local, bool thorough)
+{
+	struct arbiter *arbiter = process->arbiter;
+	struct event event = {.kind = EVENT_USAGE,
+			      .process = process->index,
+			      .device = process->local[local].device,
+			      .usage = reading_take(process, local, thorough, arbiter->now_ns)};
+
+	(void)arbiter_feed(arbiter, &event);
+	process->local[local].wants = event.usage.want;
+	/* A change of turn waits for it, and its sleepers would look in 10 ms only. */
+	if (process->local[local].watched && !process->local[local].grant.open &&
+	    event.usage.launched_ns > event.usage.completed_ns)
+		grant_nudge(process, local);
+}
+
+static void read_gates(struct arbiter *arbiter, bool all)
+{
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
+		struct process *process = arbiter->process[i];
+
+		for (uint32_t local = 0; process && local < SLUICE_MAX_DEVICES; local++) {
+			if (process->local[local].used && (all || process->local[local].watched))
+				read_gate(process, local, all);
+		}
+	}
+}
+
+void ticks_read_watched(struct arbiter *arbiter)
+{
+	read_gates(arbiter, false);
+}
+
+int ticks_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct arbiter *arbiter = userdata;
+	struct event event = {.kind = EVENT_TIMER};
+
+	arbiter_now(arbiter);
+	ticks_read_watched(arbiter);
+	(void)arbiter_feed(arbiter, &event);
+	return 0;
+}
+
+/* Has the driver freed a dead process's memory? */
+static bool is_reclaimed(struct arbiter *arbiter, const struct reclaim *reclaim)
+{
+	const struct nvml_process *processes;
+	uint32_t count;
+
+	if (arbiter->now_ns - reclaim->since_ns >= RECLAIM_MAX_NS) {
+		log_warning("gpu %u: memory of dead process %d still shows after a minute; it "
+			    "counts as free now",
+			    reclaim->device, (int)reclaim->pid);
+		return true;
+	}
+	if (nvml_processes(arbiter->nvml, arbiter->device[reclaim->device].record.uuid,
+			   arbiter->now_ns, &processes, &count))
+		return true;
+	for (uint32_t i = 0; i < count; i++) {
+		if (processes[i].pid == reclaim->pid)
+			return false;
+	}
+	return true;
+}
+
+static void tick_reclaims(struct arbiter *arbiter)
+{
+	for (uint32_t i = 0; i < arbiter->reclaims;) {
+		struct reclaim reclaim = arbiter->reclaim[i];
+		struct event event = {.kind = EVENT_MEM_RECLAIMED,
+				      .tenant = reclaim.tenant,
+				      .device = reclaim.device,
+				      .units = reclaim.units};
+
+		if (!is_reclaimed(arbiter, &reclaim)) {
+			i++;
+			continue;
+		}
+		arbiter->reclaim[i] = arbiter->reclaim[--arbiter->reclaims];
+		(void)arbiter_feed(arbiter, &event);
+		/* The device may have been waiting for this alone. */
+		if (!arbiter->device[reclaim.device].processes) {
+			arbiter->device[reclaim.device].processes = 1;
+			devices_leave(arbiter, reclaim.device);
+		}
+	}
+}
+
+static bool tick_processes(struct arbiter *arbiter)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
+		struct process *process = arbiter->process[i];
+
+		if (!process)
+			continue;
+		any = true;
+		atomic_store_explicit(&process_channel(process)->heartbeat_ns, arbiter->now_ns,
+				      memory_order_release);
+		activity_tick(process, arbiter->now_ns);
+	}
+	return any;
+}
+
+int ticks_on_tick(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct arbiter *arbiter = userdata;
+	struct event event = {.kind = EVENT_TIMER};
+	bool any;
+
+	arbiter_now(arbiter);
+	any = tick_processes(arbiter);
+	read_gates(arbiter, true);
+	(void)arbiter_feed(arbiter, &event);
+	tick_reclaims(arbiter);
+	if (arbiter->listen_paused)
+		server_resume(arbiter);
+	/* Nobody there: sleep until somebody comes. */
+	if (!any && !arbiter->reclaims)
+		return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	(void)sd_event_source_set_time(source, (arbiter->now_ns + CORE_SLOW_TICK_NS) / 1000);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+void ticks_arm(struct arbiter *arbiter)
+{
+	int enabled = SD_EVENT_OFF;
+
+	(void)sd_event_source_get_enabled(arbiter->tick_source, &enabled);
+	if (enabled != SD_EVENT_OFF)
+		return;
+	(void)sd_event_source_set_time(arbiter->tick_source,
+				       (arbiter->now_ns + CORE_SLOW_TICK_NS) / 1000);
+	(void)sd_event_source_set_enabled(arbiter->tick_source, SD_EVENT_ONESHOT);
+}
