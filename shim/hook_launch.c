@@ -1,71 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel launches. The hot pair ends in a tail call when admitted; all else goes the long way, in
- * functions of their own so that the hot ones need no frame.
+ * Kernel launches.
  */
 #include "launch.h"
-
-typedef CUresult (*kernel_call)(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz,
-				unsigned int bx, unsigned int by, unsigned int bz,
-				unsigned int shared, CUstream stream, void **params, void **extra);
 
 static struct sample_what kernel(CUfunction f)
 {
 	return (struct sample_what){.kind = PREDICT_KERNEL, .handle = f};
 }
 
-static __attribute__((noinline)) CUresult kernel_slow(kernel_call call, CUstream key, CUfunction f,
-						      unsigned int gx, unsigned int gy,
-						      unsigned int gz, unsigned int bx,
-						      unsigned int by, unsigned int bz,
-						      unsigned int shared, CUstream stream,
-						      void **params, void **extra)
-{
-	struct launch launch;
-	CUresult result;
+/*
+ * Three functions for each of the two entries, all with the entry's own arguments, so that each
+ * ends in a jump to the next: the entry, which needs no frame and so costs a process without an
+ * arbiter nothing; the admitted path; and what looks and waits.
+ */
+#define KERNEL_PARAMETERS \
+	CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, \
+		unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, \
+		unsigned int sharedMemBytes, CUstream hStream, void **kernelParams, void **extra
+#define KERNEL_ARGUMENTS \
+	f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, \
+		kernelParams, extra
+#define KERNEL_TAG \
+	predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, \
+			   sharedMemBytes)
 
-	launch_begin(&launch, predict_kernel_tag(f, gx, gy, gz, bx, by, bz, shared),
-		     PREDICT_KERNEL_NS, key, kernel(f), 0);
-	result = call(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);
-	launch_end(&launch, result);
-	return result;
-}
+#define KERNEL_HOOK(name, per_thread) \
+	static __attribute__((noinline)) CUresult name##_looked_at(KERNEL_PARAMETERS) \
+	{ \
+		struct launch launch; \
+		CUresult result; \
+\
+		launch_begin(&launch, KERNEL_TAG, PREDICT_KERNEL_NS, \
+			     stream_key(hStream, per_thread), kernel(f), 0); \
+		result = real.name(KERNEL_ARGUMENTS); \
+		launch_end(&launch, result); \
+		return result; \
+	} \
+\
+	static __attribute__((noinline)) CUresult name##_gated(KERNEL_PARAMETERS) \
+	{ \
+		if (likely(launch_fast(KERNEL_TAG, stream_key(hStream, per_thread)))) \
+			return real.name(KERNEL_ARGUMENTS); \
+		return name##_looked_at(KERNEL_ARGUMENTS); \
+	} \
+\
+	CUresult CUDAAPI name(KERNEL_PARAMETERS) \
+	{ \
+		if (launch_is_inert()) \
+			return real.name(KERNEL_ARGUMENTS); \
+		return name##_gated(KERNEL_ARGUMENTS); \
+	}
 
-CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-				unsigned int gridDimZ, unsigned int blockDimX,
-				unsigned int blockDimY, unsigned int blockDimZ,
-				unsigned int sharedMemBytes, CUstream hStream, void **kernelParams,
-				void **extra)
-{
-	CUstream key = stream_key(hStream, false);
-
-	if (likely(launch_fast(predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX,
-						  blockDimY, blockDimZ, sharedMemBytes),
-			       key)))
-		return real.cuLaunchKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
-					   blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
-	return kernel_slow(real.cuLaunchKernel, key, f, gridDimX, gridDimY, gridDimZ, blockDimX,
-			   blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams, extra);
-}
-
-CUresult CUDAAPI cuLaunchKernel_ptsz(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-				     unsigned int gridDimZ, unsigned int blockDimX,
-				     unsigned int blockDimY, unsigned int blockDimZ,
-				     unsigned int sharedMemBytes, CUstream hStream,
-				     void **kernelParams, void **extra)
-{
-	CUstream key = stream_key(hStream, true);
-
-	if (likely(launch_fast(predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX,
-						  blockDimY, blockDimZ, sharedMemBytes),
-			       key)))
-		return real.cuLaunchKernel_ptsz(f, gridDimX, gridDimY, gridDimZ, blockDimX,
-						blockDimY, blockDimZ, sharedMemBytes, hStream,
-						kernelParams, extra);
-	return kernel_slow(real.cuLaunchKernel_ptsz, key, f, gridDimX, gridDimY, gridDimZ,
-			   blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams,
-			   extra);
-}
+KERNEL_HOOK(cuLaunchKernel, false)
+KERNEL_HOOK(cuLaunchKernel_ptsz, true)
 
 /* ---- launches with attributes ------------------------------------------------------------------ */
 
@@ -113,7 +101,7 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
 	if (unlikely(!config))
 		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
 	key = stream_key(config->hStream, false);
-	if (likely(launch_fast(config_tag(config, f), key)))
+	if (launch_is_inert() || likely(launch_fast(config_tag(config, f), key)))
 		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
 	return config_slow(real.cuLaunchKernelEx, key, config, f, kernelParams, extra);
 }
@@ -126,7 +114,7 @@ CUresult CUDAAPI cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction 
 	if (unlikely(!config))
 		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
 	key = stream_key(config->hStream, true);
-	if (likely(launch_fast(config_tag(config, f), key)))
+	if (launch_is_inert() || likely(launch_fast(config_tag(config, f), key)))
 		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
 	return config_slow(real.cuLaunchKernelEx_ptsz, key, config, f, kernelParams, extra);
 }

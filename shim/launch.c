@@ -201,7 +201,10 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 	struct predict_entry *entry;
 	int saved = errno;
 
-	*launch = (struct launch){.way = LAUNCH_ADMITTED};
+	*launch = (struct launch){.way = LAUNCH_FOREIGN};
+	if (launch_is_inert())
+		return;
+	launch->way = LAUNCH_ADMITTED;
 	launch_raise(tag, key);
 	if (launch_retry(tag, guess_ns, key))
 		return;

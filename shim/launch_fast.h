@@ -63,6 +63,12 @@ static inline uint64_t launch_watched(const struct lane *lane)
 	return moved;
 }
 
+/* No arbiter, or a tenant that bypasses: nothing is ever looked at. */
+static inline bool launch_is_inert(void)
+{
+	return unlikely(shim_flags() & SHIM_PASSTHROUGH);
+}
+
 /* The last looks, and the books. False: nothing was noted. */
 static inline __attribute__((always_inline)) bool launch_note(struct stream_state *stream,
 							      struct lane *lane,
