@@ -28,7 +28,7 @@ is_known()
 # shellcheck disable=SC2317 # by wait_until
 has_come()
 {
-	grep -q "(pid $(pid_of "$1")).* has come" "$out/arbiter"
+	[ "$(status_now processes pid "$(pid_of "$1")" device)" = 0 ]
 }
 
 # A pause that holds proves that the process listens to the arbiter that there is now.
