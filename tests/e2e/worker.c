@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 static const char ptx[] = ".version 7.0\n"
@@ -180,6 +181,8 @@ int main(int argc, char **argv)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	sigaction(SIGTERM, &action, NULL);
+	/* Nobody is left behind where a script is killed. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	start(&w, argc > 2 ? strtoull(argv[2], NULL, 10) : 0);
 	while (!stopped) {
 		step(&w);
