@@ -20,6 +20,7 @@ void build_discard(struct parser *p)
 	free(b->vreg_type);
 	free(b->list);
 	free(b->constant);
+	free(b->const_slot);
 	free(b->fixup);
 	free(b->callee);
 	free(b->param);
@@ -76,24 +77,67 @@ uint32_t build_vreg(struct parser *p, enum ptx_type type)
 	return (p->b.vregs - 1) << 2 | OPERAND_VREG;
 }
 
+static uint32_t const_hash(const struct build_const *constant)
+{
+	uint64_t hash = constant->value * 0x9e3779b97f4a7c15ull + constant->index;
+
+	hash = (hash ^ (uint64_t)constant->reloc << 8 ^ constant->wide) * 0xd6e8feb86659fd93ull;
+	return (uint32_t)(hash >> 32);
+}
+
+static bool const_equals(const struct build_const *a, const struct build_const *b)
+{
+	return a->value == b->value && a->wide == b->wide && a->reloc == b->reloc &&
+	       a->index == b->index;
+}
+
+/* Slots hold indices plus one. The constant's slot, or the empty one where it belongs. */
+static uint32_t *const_slot(struct build *b, const struct build_const *constant)
+{
+	for (uint32_t at = const_hash(constant);; at++) {
+		uint32_t *slot = &b->const_slot[at & (b->const_slots - 1)];
+
+		if (!*slot || const_equals(&b->constant[*slot - 1], constant))
+			return slot;
+	}
+}
+
+static int const_slots_grow(struct parser *p)
+{
+	struct build *b = &p->b;
+	uint32_t slots = b->const_slots ? b->const_slots * 2 : 64;
+	uint32_t *slot = calloc(slots, sizeof(*slot));
+
+	if (!slot)
+		return parse_no_memory(p);
+	free(b->const_slot);
+	b->const_slot = slot;
+	b->const_slots = slots;
+	for (uint32_t i = 0; i < b->constants; i++)
+		*const_slot(b, &b->constant[i]) = i + 1;
+	return 0;
+}
+
 uint32_t build_const_reloc(struct parser *p, enum reloc_kind kind, uint32_t index, uint64_t addend,
 			   bool wide)
 {
 	struct build *b = &p->b;
+	const struct build_const wanted = {addend, wide, kind, index};
 	struct build_const *constant;
+	uint32_t *slot;
 
-	for (uint32_t i = 0; i < b->constants; i++) {
-		constant = &b->constant[i];
-		if (constant->value == addend && constant->wide == wide &&
-		    constant->reloc == kind && constant->index == index)
-			return i << 2 | OPERAND_CONST;
-	}
+	if (b->constants * 2 >= b->const_slots && const_slots_grow(p))
+		return OPERAND_NONE;
+	slot = const_slot(b, &wanted);
+	if (*slot)
+		return (*slot - 1) << 2 | OPERAND_CONST;
 	constant = GROW(b->constant, b->constants, b->constant_capacity);
 	if (!constant) {
 		parse_no_memory(p);
 		return OPERAND_NONE;
 	}
-	*constant = (struct build_const){addend, wide, kind, index};
+	*constant = wanted;
+	*slot = b->constants;
 	return (b->constants - 1) << 2 | OPERAND_CONST;
 }
 

@@ -54,10 +54,12 @@ struct build {
 	uint8_t *vreg_type; /* enum ptx_type by virtual register */
 	uint32_t *list;	    /* operand lists */
 	struct build_const *constant;
+	uint32_t *const_slot; /* hash table of the constants */
 	struct fixup *fixup;
 	uint32_t *callee;
 	struct ptx_param *param;
 	uint32_t insns, insn_capacity, vregs, vreg_capacity, lists, list_capacity;
+	uint32_t const_slots;
 	uint32_t constants, constant_capacity, fixups, fixup_capacity, callees, callee_capacity;
 	uint32_t params, param_capacity;
 	struct formal *formal, *result;

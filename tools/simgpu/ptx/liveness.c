@@ -110,8 +110,10 @@ static void find_global(struct build *b, struct liveness *v)
 		}
 	}
 	for (uint32_t vreg = 0; vreg < b->vregs; vreg++) {
-		if (!v->bit[vreg])
+		if (!v->bit[vreg]) {
+			v->vreg[v->bits] = vreg;
 			v->bit[vreg] = v->bits++;
+		}
 	}
 	v->words = (v->bits + 63) / 64;
 }
@@ -217,6 +219,14 @@ static void extend(struct liveness *v, uint32_t vreg, uint32_t position)
 	v->end[vreg] = position > v->end[vreg] ? position : v->end[vreg];
 }
 
+static void extend_set(struct liveness *v, const uint64_t *set, uint32_t position)
+{
+	for (uint32_t word = 0; word < v->words; word++) {
+		for (uint64_t left = set[word]; left; left &= left - 1)
+			extend(v, v->vreg[word * 64 + (uint32_t)__builtin_ctzll(left)], position);
+	}
+}
+
 /* From first to last position at which a register holds something, gaps included. */
 static void find_ranges(struct build *b, struct liveness *v, bool everywhere)
 {
@@ -236,22 +246,17 @@ static void find_ranges(struct build *b, struct liveness *v, bool everywhere)
 				extend(v, *t.operand[k] >> 2, 2 * i);
 		}
 	}
-	for (uint32_t vreg = 0; vreg < b->vregs; vreg++) {
-		uint32_t bit = v->bit[vreg];
+	for (uint32_t vreg = 0; everywhere && vreg < b->vregs; vreg++) {
+		if (v->bit[vreg] == NOWHERE || v->start[vreg] == NOWHERE)
+			continue;
+		extend(v, vreg, 0);
+		extend(v, vreg, 2 * b->insns - 1);
+	}
+	for (uint32_t block = 0; !everywhere && block < v->blocks; block++) {
+		size_t at = (size_t)block * v->words;
 
-		if (bit == NOWHERE || v->start[vreg] == NOWHERE)
-			continue;
-		if (everywhere) {
-			extend(v, vreg, 0);
-			extend(v, vreg, 2 * b->insns - 1);
-			continue;
-		}
-		for (uint32_t block = 0; block < v->blocks; block++) {
-			if (has_bit(v->in + (size_t)block * v->words, bit))
-				extend(v, vreg, 2 * v->block[block].first);
-			if (has_bit(v->out + (size_t)block * v->words, bit))
-				extend(v, vreg, 2 * v->block[block].last + 1);
-		}
+		extend_set(v, v->in + at, 2 * v->block[block].first);
+		extend_set(v, v->out + at, 2 * v->block[block].last + 1);
 	}
 }
 
@@ -261,9 +266,10 @@ int liveness_find(struct build *b, struct liveness *v)
 	int rc;
 
 	v->bit = malloc(vregs);
+	v->vreg = malloc(vregs);
 	v->start = malloc(vregs);
 	v->end = malloc(vregs);
-	if (!v->bit || !v->start || !v->end || find_blocks(b, v))
+	if (!v->bit || !v->vreg || !v->start || !v->end || find_blocks(b, v))
 		return -1;
 	find_global(b, v);
 	rc = find_live_sets(b, v);
@@ -278,6 +284,7 @@ void liveness_free(struct liveness *v)
 	free(v->block);
 	free(v->block_of);
 	free(v->bit);
+	free(v->vreg);
 	free(v->start);
 	free(v->end);
 	free(v->in);

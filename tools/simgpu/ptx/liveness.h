@@ -25,7 +25,8 @@ struct liveness {
 	struct basic_block *block;
 	uint32_t *block_of; /* by instruction */
 	uint32_t blocks;
-	uint32_t *bit; /* by register: its place in the sets; NOWHERE: lives in one block */
+	uint32_t *bit;	/* by register: its place in the sets; NOWHERE: lives in one block */
+	uint32_t *vreg; /* by place in the sets */
 	uint32_t bits, words;
 	uint64_t *in, *out, *use, *kill;
 	/* By register, first and last position; two per instruction, reads before writes. NOWHERE:
