@@ -53,6 +53,7 @@ on_simgpu "$program" pass "$dir/word" 1 >"$dir/b.log" 2>&1 || fail "the second p
 wait $a || fail "the first player failed"
 
 # 1.5 of the 2 GiB, held by a process that is killed in the middle of its work.
+: >"$dir/hold.log"
 on_simgpu "$program" hold 1536 >"$dir/hold.log" 2>&1 &
 for _ in $(seq 200); do
 	holder=$(sed -n 's/^ready //p' "$dir/hold.log")

@@ -8,6 +8,7 @@
  * block: address[block * count ...].
  *
  *	fill   word = value	inc   word += value	mul   word *= value
+ *	await  until word == value
  *	spin, whole   as fill, with a cost of their own
  *
  * The cost table makes simulated times exact: spin 40 ms on 4 of the 16 SMs, whole 20 ms on all of
@@ -35,18 +36,22 @@
 	"st.global.u32 [%rd6], %r4;\nadd.u64 %rd6, %rd6, 4;\nadd.u64 %rd7, %rd7, 1;\n" \
 	"bra LOOP;\nDONE:\nret;\n}\n"
 
+#define EXEC_AWAIT \
+	"AGAIN:\nld.volatile.global.u32 %r4, [%rd6];\nsetp.ne.u32 %p2, %r4, %r2;\n@%p2 bra " \
+	"AGAIN;\n"
 #define EXEC_LOAD "ld.global.u32 %r4, [%rd6];\n"
 
 static const char exec_ptx[] = ".version 7.5\n.target sm_75\n.address_size 64\n" EXEC_KERNEL(
 	"fill", "", "mov.u32 %r4, %r2;\n") EXEC_KERNEL("spin", "", "mov.u32 %r4, %r2;\n")
 	EXEC_KERNEL("whole", "", "mov.u32 %r4, %r2;\n")
 		EXEC_KERNEL("inc", EXEC_LOAD, "add.u32 %r4, %r4, %r2;\n")
-			EXEC_KERNEL("mul", EXEC_LOAD, "mul.lo.u32 %r4, %r4, %r2;\n");
+			EXEC_KERNEL("mul", EXEC_LOAD, "mul.lo.u32 %r4, %r4, %r2;\n")
+				EXEC_KERNEL("await", EXEC_AWAIT, "");
 
 struct exec_world {
 	CUcontext context;
 	CUmodule module;
-	CUfunction fill, spin, whole, inc, mul;
+	CUfunction fill, spin, whole, inc, mul, await;
 	CUdeviceptr data; /* 1 MiB, zeroes */
 	CUstream a, b, c; /* non-blocking */
 	CUevent event[8];
@@ -96,6 +101,7 @@ static inline void exec_world_setup(void)
 	ck_cuda(cuModuleGetFunction(&w.whole, w.module, "whole"));
 	ck_cuda(cuModuleGetFunction(&w.inc, w.module, "inc"));
 	ck_cuda(cuModuleGetFunction(&w.mul, w.module, "mul"));
+	ck_cuda(cuModuleGetFunction(&w.await, w.module, "await"));
 	ck_cuda(cuMemAlloc_v2(&w.data, EXEC_DATA_BYTES));
 	ck_cuda(cuMemsetD8_v2(w.data, 0, EXEC_DATA_BYTES));
 	ck_cuda(cuStreamCreate(&w.a, CU_STREAM_NON_BLOCKING));

@@ -167,12 +167,33 @@ START_TEST(test_contexts_come_and_go)
 }
 END_TEST
 
+/* More kernels wait for another one than there are threads that compute. */
+START_TEST(test_kernels_that_wait_for_a_kernel)
+{
+	unsigned int count = sim_options_get()->threads + 1;
+	CUstream stream[8];
+
+	if (count > 8)
+		count = 8;
+	for (unsigned int i = 0; i < count; i++) {
+		ck_cuda(cuStreamCreate(&stream[i], CU_STREAM_NON_BLOCKING));
+		exec_run(w.await, stream[i], 3, 1, 1);
+	}
+	exec_run(w.fill, w.a, 3, 1, 1);
+	for (unsigned int i = 0; i < count; i++) {
+		ck_cuda(cuStreamSynchronize(stream[i]));
+		ck_cuda(cuStreamDestroy_v2(stream[i]));
+	}
+}
+END_TEST
+
 static TCase *make(void)
 {
 	TCase *tcase = tcase_create("threads");
 
 	tcase_add_test(tcase, test_threads);
 	tcase_add_test(tcase, test_contexts_come_and_go);
+	tcase_add_test(tcase, test_kernels_that_wait_for_a_kernel);
 	return tcase;
 }
 

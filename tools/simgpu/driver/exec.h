@@ -126,6 +126,7 @@ struct exec {
 	pthread_cond_t work;
 	struct op *ready, *ready_last;
 	unsigned int threads, workers, idle, active;
+	uint64_t chunks_done, watched_chunks, watched_since_ns;
 	/* the host function thread */
 	pthread_cond_t host_work;
 	struct op *host;

@@ -327,6 +327,7 @@ static void *keeper_main(void *arg)
 		}
 		collect(exec, &seen, &deadline_ns);
 		poll_check(exec);
+		worker_watch(exec, sim_now_ns());
 		deadline_ns = keeper_deadline(exec, deadline_ns);
 		exec->keeper_until_ns = deadline_ns;
 		pthread_mutex_unlock(&exec->lock);

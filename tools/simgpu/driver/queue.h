@@ -51,6 +51,7 @@ void worker_help(struct op *op);
 /* The calling thread is about to sleep inside a kernel: another one takes its place. */
 void worker_block(struct exec *exec);
 void worker_unblock(struct exec *exec);
+void worker_watch(struct exec *exec, uint64_t now_ns); /* now and then */
 /* A thread that takes no signals. 0 or -errno. */
 int worker_start_thread(void *(*fn)(void *), void *arg, pthread_t *ret_thread);
 

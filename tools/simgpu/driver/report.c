@@ -51,6 +51,26 @@ static void print(FILE *file, struct exec *exec, const struct exec_counters *own
 		device->busy_ns);
 }
 
+/* Of all devices of the process. */
+static void sum(struct exec_counters *ret_own, uint64_t *ret_busy_ns)
+{
+	memset(ret_own, 0, sizeof(*ret_own));
+	*ret_busy_ns = 0;
+	for (unsigned int i = 0; i < registrations; i++) {
+		struct exec *exec = registered[i];
+
+		pthread_mutex_lock(&exec->lock);
+		ret_own->kernels += exec->counters.kernels;
+		ret_own->ops += exec->counters.ops;
+		ret_own->late_ops += exec->counters.late_ops;
+		ret_own->timing_only += exec->counters.timing_only;
+		pthread_mutex_unlock(&exec->lock);
+		segment_lock(exec->segment);
+		*ret_busy_ns += model_proc_busy_ns(exec->model, exec->proc);
+		segment_unlock(exec->segment);
+	}
+}
+
 void report_write(struct exec *exec)
 {
 	const struct sim_options *options = sim_options_get();
@@ -62,12 +82,9 @@ void report_write(struct exec *exec)
 
 	if (!options->report || options->report_path == NULL)
 		return;
-	pthread_mutex_lock(&exec->lock);
-	own = exec->counters;
-	pthread_mutex_unlock(&exec->lock);
+	sum(&own, &busy_ns);
 	segment_lock(exec->segment);
 	model_get_counters(exec->model, &device);
-	busy_ns = model_proc_busy_ns(exec->model, exec->proc);
 	segment_unlock(exec->segment);
 	expand(options->report_path, path);
 	file = fopen(path, "we");
@@ -82,8 +99,8 @@ void report_write(struct exec *exec)
 
 static void write_all(void)
 {
-	for (unsigned int i = 0; i < registrations; i++)
-		report_write(registered[i]);
+	if (registrations > 0)
+		report_write(registered[0]);
 }
 
 void report_register(struct exec *exec)

@@ -3,7 +3,7 @@
 #define SIMGPU_REPORT_H
 
 /*
- * The counters of this process and of the device as JSON, into the file that SIMGPU_REPORT names
+ * The counters of this process, and of a device in whole, as JSON, into the file that SIMGPU_REPORT names
  * (%p in it is the process id), when a context ends and when the process exits.
  */
 

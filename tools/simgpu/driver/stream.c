@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,16 @@ static int create_in_model(struct stream *stream)
 	return err;
 }
 
+/* Processes that are gone may still have theirs. */
+static int create_or_reap(struct stream *stream)
+{
+	int err = create_in_model(stream);
+
+	if (err == -EAGAIN && segment_reap(stream->exec->segment, sim_now_ns(), true) > 0)
+		err = create_in_model(stream);
+	return err;
+}
+
 struct stream *stream_new(struct home *home, unsigned int flags, int priority)
 {
 	struct stream *stream = take_spare();
@@ -63,7 +74,7 @@ struct stream *stream_new(struct home *home, unsigned int flags, int priority)
 	stream->priority = priority < PRIORITY_HIGHEST	? PRIORITY_HIGHEST
 			   : priority > PRIORITY_LOWEST ? PRIORITY_LOWEST
 							: priority;
-	if (create_in_model(stream) != 0) {
+	if (create_or_reap(stream) != 0) {
 		give_spare(stream);
 		return NULL;
 	}

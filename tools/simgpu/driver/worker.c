@@ -15,6 +15,7 @@
  * thread does. */
 #define URGENT_NS 150000
 #define HELP_NS 20000
+#define STUCK_NS 100000000ull
 
 void worker_push(struct op *op)
 {
@@ -79,14 +80,12 @@ static struct op *pick(struct exec *exec)
 	return best;
 }
 
-static void finish_op(struct exec *exec, struct op *op)
+static void finish_op(struct op *op)
 {
 	uint64_t duration_ns = 1;
 
-	if (op->work.kind == WORK_KERNEL && !compute_is_dropped(op)) {
-		exec->counters.kernels++;
+	if (op->work.kind == WORK_KERNEL && !compute_is_dropped(op))
 		duration_ns = cost_learn(op);
-	}
 	compute_done(op, duration_ns);
 }
 
@@ -113,13 +112,14 @@ static void work_on(struct exec *exec, struct op *op)
 		begin = sim_now_ns() - begin;
 		pthread_mutex_lock(&exec->lock);
 		op->host_ns += begin;
+		exec->chunks_done++;
 		op->home->running--;
 		add_result(op, &result);
 		if (op->home->running == 0 && op->home->closing)
 			pthread_cond_broadcast(&exec->done);
 	}
 	if (--op->chunks_running == 0 && op->next_block == op->blocks)
-		finish_op(exec, op);
+		finish_op(op);
 }
 
 void worker_help(struct op *op)
@@ -132,6 +132,19 @@ void worker_help(struct op *op)
 	op_ref(op);
 	work_on(exec, op);
 	op_put(op);
+}
+
+/* A kernel may wait for what another kernel or the program does, so it must not hold up the others
+ * for ever: where all threads have been at one piece each for long, one more joins them. */
+void worker_watch(struct exec *exec, uint64_t now_ns)
+{
+	if (exec->ready == NULL || exec->chunks_done != exec->watched_chunks) {
+		exec->watched_chunks = exec->chunks_done;
+		exec->watched_since_ns = now_ns;
+	} else if (now_ns - exec->watched_since_ns > STUCK_NS) {
+		exec->watched_since_ns = now_ns;
+		worker_block(exec);
+	}
 }
 
 static void *worker_main(void *arg)
