@@ -35,7 +35,7 @@ run_unit()
 		[ -e "tests/unit/$name.c" ] || [ -e "tests/model/$name.c" ] || continue
 		fork=yes
 		[ "${SAN:-}" = thread ] && fork=no
-		CK_FORK=$fork timeout "${UNIT_TIMEOUT:-300}" "$program" >"$log" 2>&1
+		CK_FORK=$fork CK_DEFAULT_TIMEOUT=60 timeout "${UNIT_TIMEOUT:-300}" "$program" >"$log" 2>&1
 		status=$?
 		line=$(sed -n 's/^[0-9]*%: Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\)$/\1 \2 \3/p' "$log" | tail -n 1)
 		if [ -z "$line" ]; then
