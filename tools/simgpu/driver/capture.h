@@ -9,7 +9,7 @@
  * All functions want exec->lock.
  */
 
-#include "driver/exec.h"
+#include "driver/stream.h"
 
 struct graph;
 
@@ -43,6 +43,8 @@ CUstreamCaptureMode capture_exchange_mode(CUstreamCaptureMode mode);
 /* What the stream's next node depends on: instead of, or besides what it does. */
 CUresult capture_set_tail(struct stream *stream, struct graph_node *const *node, size_t nodes);
 CUresult capture_add_tail(struct stream *stream, struct graph_node *const *node, size_t nodes);
+struct capture *capture_find(uint64_t id, const struct exec *exec); /* NULL: it is over */
+void capture_enter(struct capture *capture, struct stream *stream);
 /* The captures that a stream or context takes part in are over. */
 void capture_drop_stream(struct stream *stream);
 void capture_drop_home(struct home *home);

@@ -20,9 +20,9 @@
 #include "driver/work.h"
 #include "device/segment.h"
 
-struct capture;
 struct cost_table;
-struct graph_node;
+struct event;
+struct stream;
 
 /* What the executor keeps of a context; outlives it while operations are queued. */
 struct home {
@@ -69,41 +69,6 @@ struct op {
 	uint32_t chunks_running;
 	uint64_t host_ns;
 	struct ptx_result result;
-};
-
-struct stream {
-	uint32_t magic;
-	struct home *home;
-	struct exec *exec;
-	unsigned int flags;
-	int priority;
-	uint32_t model;
-	uint64_t id;
-	uint64_t owner; /* thread of a per-thread stream; 0: none */
-	bool is_legacy, is_internal, is_released;
-	uint32_t refs;
-	struct op *oldest, *last; /* last is counted */
-	uint64_t least_ns;
-	struct op *last_write;	  /* counted; the latest write-value, while not complete */
-	uint64_t joined_seq;	  /* legacy operations up to this one are waited for */
-	uint64_t legacy_seen_seq; /* ours that the legacy stream waits for */
-	struct capture *capture;  /* NULL: not capturing */
-	struct stream *capture_next;
-	struct graph_node **tail; /* under capture: what the next node depends on */
-	size_t tails, tail_room;
-	CUlaunchAttributeValue policy_window, sync_policy, sync_domain, domain_map;
-	struct stream *next; /* in home, or free */
-};
-
-struct event {
-	uint32_t magic;
-	unsigned int flags;
-	struct home *home;
-	struct op *op;	  /* counted; the last record */
-	uint64_t capture; /* id of the capture it was recorded in; 0: none */
-	struct graph_node **node;
-	size_t nodes;
-	struct event *next;
 };
 
 struct exec_counters {

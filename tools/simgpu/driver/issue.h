@@ -6,7 +6,7 @@
  * From an entry point to a stream: the steps that all of them share. Without exec->lock.
  */
 
-#include "driver/exec.h"
+#include "driver/stream.h"
 
 /* Defines an entry and its per-thread form; `call` may use `per_thread`. */
 #define FORMS(name, per_thread_name, params, call) \

@@ -2,166 +2,9 @@
 #include "driver/queue.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "driver/cost.h"
+#include "driver/describe.h"
 #include "driver/error.h"
-
-static struct op *op_new(struct exec *exec, struct work *work)
-{
-	struct op *op = exec->free_ops;
-
-	if (op != NULL)
-		exec->free_ops = op->link;
-	else
-		op = malloc(sizeof(*op));
-	if (op == NULL) {
-		work_finish(work);
-		return NULL;
-	}
-	memset(op, 0, sizeof(*op));
-	op->work = *work;
-	work->kind = WORK_NONE;
-	op->exec = exec;
-	op->refs = 1;
-	if (op->work.kind == WORK_KERNEL) {
-		op->uses_module = true;
-		atomic_fetch_add_explicit(&op->work.kernel.function->module->uses, 1,
-					  memory_order_relaxed);
-	}
-	return op;
-}
-
-struct op *op_ref(struct op *op)
-{
-	op->refs++;
-	return op;
-}
-
-void op_leave_module(struct op *op)
-{
-	if (!op->uses_module)
-		return;
-	op->uses_module = false;
-	/* Pairs with the load in the module's unload: our reads of its code are over. */
-	atomic_fetch_sub_explicit(&op->work.kernel.function->module->uses, 1, memory_order_release);
-}
-
-void op_drop_work(struct op *op)
-{
-	op_leave_module(op);
-	if (op->work.kind == WORK_WAIT)
-		op_put(op->work.wait.op);
-	work_finish(&op->work);
-}
-
-void op_put(struct op *op)
-{
-	struct exec *exec;
-
-	if (op == NULL || --op->refs > 0)
-		return;
-	exec = op->exec;
-	op_drop_work(op);
-	op_put(op->behind);
-	if (op->home != NULL)
-		home_put(op->home);
-	if (op->stream != NULL)
-		stream_put(op->stream);
-	op->link = exec->free_ops;
-	exec->free_ops = op;
-}
-
-void home_put(struct home *home)
-{
-	struct home **at;
-
-	if (--home->refs > 0)
-		return;
-	for (at = &home->exec->homes; *at != NULL; at = &(*at)->next)
-		if (*at == home) {
-			*at = home->next;
-			break;
-		}
-	free(home);
-}
-
-CUresult home_error(struct home *home)
-{
-	CUresult sticky = atomic_load_explicit(&home->sticky, memory_order_relaxed);
-
-	return sticky != CUDA_SUCCESS ? sticky : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
-
-static uint64_t transfer_ns(uint64_t bytes, uint64_t bytes_per_us)
-{
-	return bytes_per_us ? (uint64_t)((unsigned __int128)bytes * 1000 / bytes_per_us) : 0;
-}
-
-static bool is_on_device(enum sim_memory_kind kind)
-{
-	return kind != SIM_PINNED && kind != SIM_REGISTERED && kind != SIM_PAGEABLE;
-}
-
-static void describe_copy(const struct model_desc *device, const struct work_copy *copy,
-			  struct model_op_desc *desc)
-{
-	uint64_t bytes = work_copy_bytes(copy);
-	bool from = is_on_device(copy->src.kind), to = is_on_device(copy->dst.kind);
-	bool pageable = copy->src.kind == SIM_PAGEABLE || copy->dst.kind == SIM_PAGEABLE;
-
-	desc->functional = 1;
-	if (from && to) {
-		desc->kind = MODEL_COPY_D2D;
-		/* Each byte is read and written. */
-		desc->duration_ns = transfer_ns(2 * bytes, device->memory_bytes_per_us);
-	} else if (!from && !to) {
-		desc->kind = MODEL_HOST; /* the host copies; the device has no part in it */
-		return;
-	} else {
-		desc->kind = to ? MODEL_COPY_H2D : MODEL_COPY_D2H;
-		desc->duration_ns = transfer_ns(bytes, pageable ? device->pageable_bytes_per_us
-								: device->pinned_bytes_per_us);
-	}
-	desc->duration_ns += device->copy_latency_ns;
-}
-
-static void describe(struct op *op, struct model_op_desc *desc)
-{
-	const struct model_desc *device = &op->exec->desc;
-
-	memset(desc, 0, sizeof(*desc));
-	desc->cookie = (uintptr_t)op;
-	switch (op->work.kind) {
-	case WORK_KERNEL:
-		desc->kind = MODEL_KERNEL;
-		desc->functional = 1;
-		cost_describe(op, desc);
-		break;
-	case WORK_COPY: describe_copy(device, &op->work.copy, desc); break;
-	case WORK_SET:
-		desc->kind = MODEL_COPY_D2D;
-		desc->functional = 1;
-		desc->duration_ns =
-			transfer_ns(op->work.set.width * op->work.set.height * op->work.set.element,
-				    device->memory_bytes_per_us) +
-			device->copy_latency_ns;
-		break;
-	case WORK_HOST:
-	case WORK_POLL:
-		desc->kind = MODEL_HOST;
-		desc->functional = 1;
-		break;
-	case WORK_WAIT:
-		desc->kind = MODEL_WAIT_OP;
-		desc->wait_op = op->work.wait.op->model;
-		break;
-	default: desc->kind = MODEL_MARK; break;
-	}
-	if (op->is_early && desc->kind != MODEL_HOST)
-		desc->functional = 0;
-}
 
 static bool is_timely(enum work_kind kind)
 {
@@ -196,18 +39,6 @@ static void append(struct op *op, struct stream *stream, uint64_t least_ns)
 	compute_begin(op);
 }
 
-static uint64_t least_duration_ns(const struct exec *exec, const struct model_op_desc *desc)
-{
-	uint64_t at_once;
-
-	if (desc->kind != MODEL_KERNEL)
-		return desc->duration_ns == MODEL_UNKNOWN ? 0 : desc->duration_ns;
-	if (desc->block_ns == MODEL_UNKNOWN)
-		return 0;
-	at_once = (uint64_t)desc->blocks_per_sm * desc->max_sms;
-	return (desc->blocks + at_once - 1) / at_once * desc->block_ns;
-}
-
 /* Into the model, and then the stream. */
 static int submit(struct op *op, struct stream *stream)
 {
@@ -215,13 +46,13 @@ static int submit(struct op *op, struct stream *stream)
 	struct model_op_desc desc;
 	int err;
 
-	describe(op, &desc);
+	describe_op(op, &desc);
 	segment_lock(exec->segment);
 	err = model_submit(exec->model, sim_now_ns(), stream->model, &desc, &op->model);
 	exec->dirty = true;
 	segment_unlock(exec->segment);
 	if (err == 0)
-		append(op, stream, least_duration_ns(exec, &desc));
+		append(op, stream, describe_least_ns(&desc));
 	return err;
 }
 

@@ -8,6 +8,7 @@
  */
 
 #include "driver/exec.h"
+#include "driver/stream.h"
 
 /* ---- queue.c: into a stream, in order ---- */
 
@@ -16,6 +17,11 @@
 CUresult queue_add(struct stream *stream, struct work *work, struct op **ret_op);
 /* Nothing where `op` is NULL or over, or earlier in the same stream. */
 CUresult queue_add_wait(struct stream *stream, struct op *op);
+
+/* ---- op.c: operations and homes are counted ---- */
+
+/* Takes over *work. NULL: no memory. */
+struct op *op_new(struct exec *exec, struct work *work);
 struct op *op_ref(struct op *op);
 void op_put(struct op *op);	     /* NULL is fine */
 void op_leave_module(struct op *op); /* nothing of its kernel is run any more */
@@ -23,7 +29,6 @@ void op_drop_work(struct op *op);    /* what its work owns, once it is over */
 void home_put(struct home *home);
 /* Of a home that has stopped. */
 CUresult home_error(struct home *home);
-void stream_put(struct stream *stream);
 
 /* ---- compute.c: results ---- */
 
@@ -66,6 +71,11 @@ uint64_t poll_interval_ns(const struct exec *exec, uint64_t now_ns);
 void run_kernel_chunk(struct op *op, uint64_t first, uint64_t count, struct ptx_result *result);
 CUresult run_fault_error(enum ptx_fault fault);
 
+/* ---- complete.c ---- */
+
+/* Drops the lock for exec_stream_call's functions; exec->collecting is set. */
+void complete_ops(struct exec *exec, const struct model_done *done, uint32_t n);
+
 /* ---- keeper.c: simulated time ---- */
 
 int keeper_start(struct exec *exec);
@@ -83,12 +93,6 @@ void keeper_breathe(struct exec *exec);
 void keeper_be_exact(struct exec *exec);
 /* An operation that threads sleep for is over. */
 void keeper_announce(struct exec *exec);
-
-/* ---- stream.c ---- */
-
-struct stream *stream_new(struct home *home, unsigned int flags, int priority);
-/* The handle is gone; queued work still completes. */
-void stream_drop(struct stream *stream);
 
 /* ---- host.c ---- */
 
