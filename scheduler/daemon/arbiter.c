@@ -220,5 +220,7 @@ void arbiter_destroy(struct arbiter *arbiter)
 	sd_event_unref(arbiter->loop);
 	nvml_close(arbiter->nvml);
 	engine_destroy(arbiter->engine);
+	for (uint32_t i = 0; i < CORE_MAX_TENANTS; i++)
+		reload_forget(&arbiter->tenant[i]);
 	free(arbiter);
 }

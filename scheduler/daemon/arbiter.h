@@ -23,6 +23,7 @@
 struct sd_event;
 struct sd_event_source;
 struct nvml;
+struct tally;
 
 struct options {
 	const char *config; /* NULL: the default one, if it is there */
@@ -46,6 +47,7 @@ struct tenant_entry {
 	bool leaving;
 	struct config_tenant conf;
 	uint32_t processes;
+	struct tally *past[CORE_MAX_DEVICES]; /* of processes that have ended; NULL: none has */
 };
 
 /* Memory of a dead process that the driver has not freed yet. */
@@ -94,6 +96,8 @@ int arbiter_feed(struct arbiter *arbiter, struct event *event);
 
 /* Puts arbiter->config in force: policy, tenants, pages. */
 void reload_apply(struct arbiter *arbiter);
+/* The tenant's place is free. */
+void reload_forget(struct tenant_entry *entry);
 /* Parse, check, swap. -EINVAL and *reterr: nothing has changed. */
 int reload_file(struct arbiter *arbiter, struct config_error *reterr);
 int reload_set(struct arbiter *arbiter, const struct sluice_msg_set *set,

@@ -2,6 +2,8 @@
 #include "daemon/devices.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "daemon/nvml.h"
 #include "sluice/wire_io.h"
@@ -38,6 +40,15 @@ static int devices_tell(struct arbiter *arbiter, uint32_t index)
 	return arbiter_feed(arbiter, &event);
 }
 
+/* What tenants did on the GPU that had this place. */
+static void devices_forget_past(struct arbiter *arbiter, uint32_t index)
+{
+	for (uint32_t i = 0; i < CORE_MAX_TENANTS; i++) {
+		free(arbiter->tenant[i].past[index]);
+		arbiter->tenant[i].past[index] = NULL;
+	}
+}
+
 static int devices_add(struct arbiter *arbiter, const struct sluice_msg_device *message, uid_t uid,
 		       const char **ret_why)
 {
@@ -45,7 +56,10 @@ static int devices_add(struct arbiter *arbiter, const struct sluice_msg_device *
 	int free_index = -1, r;
 
 	for (int i = 0; i < CORE_MAX_DEVICES; i++) {
-		if (!arbiter->device[i].used && free_index < 0)
+		bool was_here = !memcmp(arbiter->device[i].record.uuid, message->uuid, 16);
+
+		/* Its own old place, where tenants' pasts are kept, else the first free one. */
+		if (!arbiter->device[i].used && (free_index < 0 || was_here))
 			free_index = i;
 		own += arbiter->device[i].used && arbiter->device[i].uid == uid;
 	}
@@ -53,6 +67,8 @@ static int devices_add(struct arbiter *arbiter, const struct sluice_msg_device *
 		*ret_why = "more GPUs than the arbiter keeps records of";
 		return -EINVAL;
 	}
+	if (memcmp(arbiter->device[free_index].record.uuid, message->uuid, 16))
+		devices_forget_past(arbiter, (uint32_t)free_index);
 	arbiter->device[free_index] =
 		(struct known_device){.used = true, .record = *message, .uid = uid};
 	nvml_correct(arbiter->nvml, &arbiter->device[free_index].record);

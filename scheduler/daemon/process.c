@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/process.h"
+#include "daemon/tally.h"
 
 #include <errno.h>
 #include <sys/random.h>
@@ -172,6 +173,21 @@ static bool process_reclaims(struct process *process)
 	return any;
 }
 
+/* What it counted stays its tenant's; without memory for that it is lost, and nothing else is. */
+static void process_keep_tally(struct process *process)
+{
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		struct tally **past = &process->tenant->past[process->local[i].device];
+
+		if (!process->local[i].used || process->local[i].device >= CORE_MAX_DEVICES)
+			continue;
+		if (!*past)
+			*past = calloc(1, sizeof(**past));
+		if (*past)
+			tally_page(*past, process_page(process, i));
+	}
+}
+
 void process_destroy(struct process *process, const char *why)
 {
 	struct arbiter *arbiter = process->arbiter;
@@ -182,6 +198,7 @@ void process_destroy(struct process *process, const char *why)
 	if (process->connection)
 		process->connection->process = NULL;
 	activity_forget(process);
+	process_keep_tally(process);
 	event.reclaim = process_reclaims(process);
 	arbiter->process[process->index] = NULL;
 	(void)arbiter_feed(arbiter, &event);
@@ -197,7 +214,7 @@ void process_destroy(struct process *process, const char *why)
 		event = (struct event){.kind = EVENT_TENANT_GONE,
 				       .tenant = (uint32_t)(tenant - arbiter->tenant)};
 		(void)arbiter_feed(arbiter, &event);
-		tenant->used = false;
+		reload_forget(tenant);
 	}
 }
 

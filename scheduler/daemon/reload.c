@@ -53,6 +53,15 @@ static void reload_tenant(struct arbiter *arbiter, struct tenant_entry *entry,
 		log_error("tenant %s: could not be put in force", conf->name);
 }
 
+void reload_forget(struct tenant_entry *entry)
+{
+	for (uint32_t device = 0; device < CORE_MAX_DEVICES; device++) {
+		free(entry->past[device]);
+		entry->past[device] = NULL;
+	}
+	entry->used = false;
+}
+
 /* What is not in the configuration any more: gone, or leaving with its last process. */
 static void reload_drop(struct arbiter *arbiter)
 {
@@ -67,7 +76,7 @@ static void reload_drop(struct arbiter *arbiter)
 			continue;
 		}
 		(void)arbiter_feed(arbiter, &event);
-		entry->used = false;
+		reload_forget(entry);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include "daemon/nvml.h"
 #include "daemon/process.h"
 #include "daemon/status.h"
+#include "daemon/tally.h"
 
 /* What one answer is made of: rows are queued one by one. */
 struct status {
@@ -52,46 +53,12 @@ static bool status_shows_tenant(const struct status *status, const struct tenant
 	return status->all;
 }
 
-/* A tenant-written text: printable, terminated, or empty. */
-static void status_text(char *ret_field, size_t size, const char *hostile)
-{
-	char text[SLUICE_NAME_MAX];
-
-	memcpy(text, hostile, sizeof(text));
-	text[sizeof(text) - 1] = 0;
-	for (char *c = text; *c; c++) {
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	}
-	sluice_wire_text(ret_field, size, text);
-}
-
-static uint64_t load(_Atomic uint64_t *word)
-{
-	return atomic_load_explicit(word, memory_order_relaxed);
-}
-
 /* ---- one tenant on one device ------------------------------------------------------------------ */
 
-struct status_sums {
-	struct sluice_hist service, in_flight;
-};
-
-static void status_sum_process(struct sluice_msg_status_tenant *row, struct status_sums *sums,
+static void status_sum_process(struct sluice_msg_status_tenant *row, struct tally *sums,
 			       struct process *process, uint32_t local)
 {
-	struct sluice_channel_device *page = process_page(process, local);
-	struct sluice_counters *counters = &page->counters;
-	uint64_t longest_ns = load(&counters->longest_unit_ns);
-
-	sluice_hist_merge(&sums->service, &page->service);
-	row->requests += load(&counters->requests);
-	row->requests_late += load(&counters->requests_late);
-	row->forced += load(&counters->forced);
-	if (longest_ns > row->longest_unit_ns) {
-		row->longest_unit_ns = longest_ns;
-		status_text(row->longest_unit, sizeof(row->longest_unit), counters->longest_unit);
-	}
+	tally_page(sums, process_page(process, local));
 	if (process->local[local].stale)
 		row->state |= SLUICE_STATE_STALE;
 	if (process->local[local].no_request)
@@ -100,15 +67,23 @@ static void status_sum_process(struct sluice_msg_status_tenant *row, struct stat
 
 /* What best-effort gates had in flight when they saw a latency tenant arrive: theirs to tell. */
 static void status_sum_in_flight(const struct status *status, uint32_t device,
-				 struct status_sums *sums)
+				 struct sluice_hist *in_flight)
 {
-	for (uint32_t i = 0; i < status->arbiter->process_end; i++) {
-		struct process *process = status->arbiter->process[i];
+	const struct arbiter *arbiter = status->arbiter;
+
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
+		struct process *process = arbiter->process[i];
 		int local = process && !process->latency ? process_local(process, device) : -1;
 
 		if (local >= 0)
-			sluice_hist_merge(&sums->in_flight,
+			sluice_hist_merge(in_flight,
 					  &process_page(process, (uint32_t)local)->be_in_flight);
+	}
+	for (uint32_t t = 0; device < CORE_MAX_DEVICES && t < CORE_MAX_TENANTS; t++) {
+		const struct tenant_entry *entry = &arbiter->tenant[t];
+
+		if (entry->used && entry->past[device])
+			sluice_hist_merge(in_flight, &entry->past[device]->in_flight);
 	}
 }
 
@@ -137,9 +112,11 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 					       .memory_max_bytes = entry->conf.memory_max_bytes,
 					       .target_ns = entry->conf.target.p99_ns};
 	struct engine_report report;
-	struct status_sums sums;
+	struct tally sums;
 
 	memset(&sums, 0, sizeof(sums));
+	if (device < CORE_MAX_DEVICES && entry->past[device])
+		tally_merge(&sums, entry->past[device]);
 	if (engine_report(arbiter->engine, tenant, device, &report))
 		status_fill_report(&row, &report);
 	for (uint32_t i = 0; i < status->arbiter->process_end; i++) {
@@ -150,8 +127,9 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 		if (local >= 0)
 			status_sum_process(&row, &sums, process, (uint32_t)local);
 	}
+	memset(&sums.in_flight, 0, sizeof(sums.in_flight));
 	if (entry->conf.tenant_class == SLUICE_LATENCY_CRITICAL)
-		status_sum_in_flight(status, device, &sums);
+		status_sum_in_flight(status, device, &sums.in_flight);
 	if (entry->conf.changed)
 		row.state |= SLUICE_STATE_SET;
 	row.memory_used_bytes = memory_tenant_used_bytes(arbiter, tenant, device);
@@ -161,6 +139,11 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 		row.service_p99_ns = sluice_hist_quantile(&sums.service, 990);
 	}
 	row.be_in_flight_p99_ns = sluice_hist_quantile(&sums.in_flight, 990);
+	row.requests = sums.requests;
+	row.requests_late = sums.requests_late;
+	row.forced = sums.forced;
+	row.longest_unit_ns = sums.longest_ns;
+	memcpy(row.longest_unit, sums.longest, sizeof(row.longest_unit));
 	sluice_wire_text(row.name, sizeof(row.name), entry->conf.name);
 	status_row(status, &row, SLUICE_MSG_STATUS_TENANT, sizeof(row));
 }
@@ -210,7 +193,7 @@ static void status_device(struct status *status, uint32_t device)
 		row.reclaiming_bytes += report.reclaiming_bytes;
 	}
 	memcpy(row.uuid, known->record.uuid, sizeof(row.uuid));
-	status_text(row.name, sizeof(row.name), known->record.name);
+	tally_text(row.name, sizeof(row.name), known->record.name);
 	sluice_wire_text(row.policy, sizeof(row.policy), config_policy_name(&arbiter->config));
 	status_row(status, &row, SLUICE_MSG_STATUS_DEVICE, sizeof(row));
 }
@@ -240,7 +223,7 @@ static void status_process(struct status *status, struct process *process, int l
 			    (own->grant.flags & SLUICE_GRANT_EXCESS ? SLUICE_STATE_EXCESS : 0);
 	}
 	sluice_wire_text(row.tenant, sizeof(row.tenant), process->tenant->conf.name);
-	status_text(row.program, sizeof(row.program), process->program);
+	tally_text(row.program, sizeof(row.program), process->program);
 	status_row(status, &row, SLUICE_MSG_STATUS_PROCESS, sizeof(row));
 }
 

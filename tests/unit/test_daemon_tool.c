@@ -182,6 +182,51 @@ START_TEST(test_status)
 }
 END_TEST
 
+static void play_counter(void *argument)
+{
+	static struct shim shim;
+	struct sluice_channel_device *page;
+
+	shim_join(&shim, argument, 0);
+	shim_device(&shim, fixture_device(1));
+	page = &shim.channel->device[0];
+	for (int i = 1; i <= 100; i++)
+		sluice_hist_add(&page->service, (uint64_t)i * SLUICE_NS_PER_MS);
+	sluice_hist_add(&page->be_in_flight, 300000);
+	atomic_store(&page->counters.requests, 100);
+	atomic_store(&page->counters.requests_late, 7);
+	atomic_store(&page->counters.longest_unit_ns, 1234567);
+	memcpy(page->counters.longest_unit, "gemm", 5);
+}
+
+/* A process's figures outlive it, and add up with those of the next. */
+START_TEST(test_status_after_a_death)
+{
+	const struct sluice_msg_status_tenant *other;
+	struct rows rows;
+	pid_t pid;
+	int fd;
+
+	begin();
+	fd = tool_connect();
+	for (uint64_t deaths = 1; deaths <= 2; deaths++) {
+		pid = fixture_process(play_counter, "other");
+		fixture_kill(pid);
+		do
+			status(fd, &rows);
+		while (row_of(&rows, "other")->processes);
+		other = row_of(&rows, "other");
+		ck_assert_uint_eq(other->requests, 100 * deaths);
+		ck_assert_uint_eq(other->requests_late, 7 * deaths);
+		ck_assert_uint_ge(other->service_p99_ns, 99 * SLUICE_NS_PER_MS);
+		ck_assert_str_eq(other->longest_unit, "gemm");
+		ck_assert_uint_eq(row_of(&rows, "live")->be_in_flight_p99_ns, 300000);
+	}
+	close(fd);
+	end();
+}
+END_TEST
+
 START_TEST(test_note_of_a_shim)
 {
 	struct sluice_msg_text note = {.text = "kernel seen whose duration varies\n"};
@@ -424,6 +469,7 @@ int main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_status_without_devices);
 	tcase_add_test(tcase, test_status);
+	tcase_add_test(tcase, test_status_after_a_death);
 	tcase_add_test(tcase, test_note_of_a_shim);
 	tcase_add_test(tcase, test_set);
 	tcase_add_test(tcase, test_pause);
