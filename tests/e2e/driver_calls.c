@@ -8,7 +8,7 @@
  *	driver_calls hold MIB        takes memory, says "ready PID", keeps the device busy for ever
  *	driver_calls need MIB SECONDS  waits for that much memory, uses it, prints "ok"
  *	driver_calls burn COUNT      COUNT kernels on all SMs, one sync; prints "ok"
- *	driver_calls pass PATH TURN  two processes hand a word to and fro by memory operations
+ *	driver_calls pass PATH TURN  two processes hand a word back and forth by memory operations
  */
 
 #include <cuda.h>

@@ -104,7 +104,7 @@ START_TEST(test_wrong_files)
 {
 	struct cost_table *table = NULL;
 
-	check_wrong("costs = (\n { kernal = \"x\"; duration_us = 1.0; } );", 2, "kernal");
+	check_wrong("costs = (\n { kern = \"x\"; duration_us = 1.0; } );", 2, "kern:");
 	check_wrong("costs = (\n { kernel = \"x\"; } );", 2, "duration_us");
 	check_wrong("costs = ( { kernel = \"x\";\n duration_us = 1.0; block_us = 1.0; } );", 1,
 		    "either");
