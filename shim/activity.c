@@ -243,6 +243,15 @@ void activity_clear(struct gate *gate, uint64_t now_ns)
 		futex_wake(&device->wake, 1);
 }
 
+void activity_warm(const struct gate *gate)
+{
+	const struct sluice_activity_device *device = own_device(gate);
+
+	if (device)
+		__builtin_prefetch(device, 1);
+	__builtin_prefetch(&gate->page->grant.flags);
+}
+
 void activity_forked(void)
 {
 	state.base = NULL;

@@ -45,6 +45,9 @@ void activity_mark(struct gate *gate, uint64_t now_ns, uint64_t drain_ns);
 /* One stream less; idle since now if that was the last. */
 void activity_clear(struct gate *gate, uint64_t now_ns);
 
+/* A call that will show a drain is about to wait: what the clear touches is fetched. */
+void activity_warm(const struct gate *gate);
+
 /* Forgets all mappings, which a child of fork does not have. */
 void activity_forked(void);
 

@@ -112,6 +112,7 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 		books_recall(gate, lane, view);
 		hold->reason = gate_decide(view, cost_ns, hold->since_ns, now_ns, &hold->until_ns);
 	}
+	hold->is_governed = (view->flags & SLUICE_GRANT_MANAGED) && link == LINK_UP;
 	if (!(view->flags & SLUICE_GRANT_MANAGED) || link == LINK_OPEN)
 		hold->reason = GATE_OPEN;
 	if (link == LINK_HOLD)
@@ -137,33 +138,44 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 	return false;
 }
 
+/* With gate->lock: waits until the launch may go. A tenant may have become active while we looked
+ * at the rest: the last look is at the activity. */
+static void gate_await(struct gate *gate, struct lane *lane, uint32_t cost_ns,
+		       struct gate_hold *ret_hold)
+{
+	struct gate_view view;
+
+	do {
+		*ret_hold = (struct gate_hold){.lane = lane};
+		while (!gate_try(gate, lane, cost_ns, ret_hold, &view))
+			continue;
+		hold_end(gate, ret_hold, ret_hold->now_ns);
+		books_allow(gate, lane, cost_ns,
+			    ret_hold->reason == GATE_FORCED
+				    ? 0
+				    : gate_allowance(&view, cost_ns, gate->lanes),
+			    inflight_interval_ns(view.window_ns, false));
+	} while (ret_hold->reason == GATE_OPEN && ret_hold->is_governed && launch_watched(lane));
+}
+
 _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream,
 			     uint32_t cost_ns, bool known)
 {
-	struct gate_hold hold = {0};
-	struct gate_view view;
+	struct gate_hold hold;
+	struct sluice_counters *counters;
 	_Atomic uint32_t *next;
-	uint64_t now_ns;
 	int saved = errno;
 
 	futex_lock(&gate->lock);
-	while (!gate_try(gate, lane, cost_ns, &hold, &view))
-		continue;
-	now_ns = hold.now_ns;
-	hold_end(gate, &hold, now_ns);
+	gate_await(gate, lane, cost_ns, &hold);
+	books_take(gate, lane, stream, cost_ns, hold.now_ns);
+	counters = &gate->page->counters;
 	if (hold.reason == GATE_FORCED) {
-		struct sluice_counters *counters = &gate->page->counters;
-
 		books_store(&counters->forced, books_load(&counters->forced) + 1);
-		gate->moved_ns = now_ns;
+		gate->moved_ns = hold.now_ns;
 	}
 	if (!known)
-		books_store(&gate->page->counters.unpredicted,
-			    books_load(&gate->page->counters.unpredicted) + 1);
-	books_take(gate, lane, stream, cost_ns, now_ns);
-	books_allow(gate, lane,
-		    hold.reason == GATE_FORCED ? 0 : gate_allowance(&view, cost_ns, gate->lanes),
-		    inflight_interval_ns(view.window_ns, false));
+		books_store(&counters->unpredicted, books_load(&counters->unpredicted) + 1);
 	next = gate_wait_next(gate, &hold);
 	futex_unlock(&gate->lock);
 	errno = saved;
@@ -190,8 +202,8 @@ void gate_pass(struct gate *gate, struct lane *lane, struct stream_state *stream
 	futex_lock(&gate->lock);
 	books_follow(gate);
 	inflight_poll(gate, now_ns);
+	books_allow(gate, lane, cost_ns, UINT64_MAX, inflight_interval_ns(UINT64_MAX, true));
 	books_take(gate, lane, stream, cost_ns, now_ns);
-	books_allow(gate, lane, UINT64_MAX, inflight_interval_ns(UINT64_MAX, true));
 	futex_unlock(&gate->lock);
 	errno = saved;
 }

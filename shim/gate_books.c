@@ -122,9 +122,10 @@ void books_take(struct gate *gate, struct lane *lane, struct stream_state *strea
 }
 
 /* Until when the lane's fast path may go on by itself. */
-void books_allow(struct gate *gate, struct lane *lane, uint64_t allowance_ns, uint64_t interval_ns)
+void books_allow(struct gate *gate, struct lane *lane, uint64_t cost_ns, uint64_t allowance_ns,
+		 uint64_t interval_ns)
 {
-	uint64_t launched_ns = books_load(&lane->slot->launched_ns);
+	uint64_t launched_ns = books_load(&lane->slot->launched_ns) + cost_ns;
 	uint64_t least_ns = allowance_ns < interval_ns ? allowance_ns : interval_ns;
 
 	books_store(&lane->drawn_ns, launched_ns + least_ns);

@@ -49,6 +49,19 @@ static void spin_until(const _Atomic uint32_t *word, uint32_t expected, uint64_t
 	} while (sluice_now_ns() < end_ns);
 }
 
+/* After a sleep the admission's lines are cold; they are fetched while there is time. */
+static void warm(const struct gate *gate, const struct gate_hold *hold)
+{
+	const char *counters = (const char *)&gate->page->counters;
+	const char *lane = (const char *)hold->lane;
+
+	for (size_t i = 0; i < sizeof(gate->page->counters); i += 64)
+		__builtin_prefetch(counters + i, 1);
+	for (size_t i = 0; i < sizeof(*hold->lane); i += 64)
+		__builtin_prefetch(lane + i, 1);
+	__builtin_prefetch(hold->lane->slot, 1);
+}
+
 static bool may_spin(struct gate *gate)
 {
 	uint32_t nobody = 0;
@@ -69,14 +82,15 @@ static void sleep_towards(const _Atomic uint32_t *word, uint32_t expected, uint6
 }
 
 /* Sleeps on the word to shortly before until_ns, then spins; returns early when the word moves. */
-static void wait_until(struct gate *gate, const _Atomic uint32_t *word, uint32_t expected,
-		       uint64_t until_ns, uint64_t now_ns)
+static void wait_until(struct gate *gate, const struct gate_hold *hold,
+		       const _Atomic uint32_t *word, uint32_t expected, uint64_t now_ns)
 {
-	uint64_t end_ns = until_ns + SPIN_NS;
+	uint64_t until_ns = hold->until_ns, end_ns = until_ns + SPIN_NS;
 
 	if (until_ns > now_ns + SPIN_NS) {
 		sleep_towards(word, expected, until_ns, now_ns);
 	} else if (end_ns > now_ns && may_spin(gate)) {
+		warm(gate, hold);
 		spin_until(word, expected, end_ns);
 		atomic_store_explicit(&gate->spinning, 0, memory_order_relaxed);
 	} else {
@@ -85,14 +99,16 @@ static void wait_until(struct gate *gate, const _Atomic uint32_t *word, uint32_t
 }
 
 /* The guard's end is known exactly; a tenant that is active again is seen by the next look. */
-static void wait_guard(struct gate *gate, uint64_t until_ns, uint64_t now_ns)
+static void wait_guard(struct gate *gate, const struct gate_hold *hold, uint64_t now_ns)
 {
+	uint64_t until_ns = hold->until_ns;
 	const struct sluice_grant *grant = &gate->page->grant;
 	uint32_t epoch = atomic_load_explicit(&grant->epoch, memory_order_relaxed);
 
 	if (until_ns > now_ns + SPIN_NS) {
 		sleep_towards(&grant->epoch, epoch, until_ns, now_ns);
 	} else if (may_spin(gate)) {
+		warm(gate, hold);
 		spin_until(&grant->epoch, epoch, until_ns);
 		atomic_store_explicit(&gate->spinning, 0, memory_order_relaxed);
 	} else {
@@ -125,11 +141,11 @@ void gate_wait(struct gate *gate, const struct gate_view *view, struct gate_hold
 	case GATE_ACTIVE:
 		hold->waited = view->activity;
 		if (hold->until_ns)
-			wait_until(gate, &view->activity->wake, view->wake, hold->until_ns, now_ns);
+			wait_until(gate, hold, &view->activity->wake, view->wake, now_ns);
 		else
 			sleep_on(&view->activity->wake, view->wake, now_ns + FAR_NS, now_ns);
 		break;
-	case GATE_GUARD: wait_guard(gate, hold->until_ns, now_ns); break;
+	case GATE_GUARD: wait_guard(gate, hold, now_ns); break;
 	case GATE_WINDOW: wait_window(gate, hold, now_ns); break;
 	case GATE_CREDIT:
 		sleep_on(&grant->epoch, atomic_load_explicit(&grant->epoch, memory_order_relaxed),

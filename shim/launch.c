@@ -199,6 +199,7 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 		  struct sample_what what, uint32_t flags)
 {
 	struct predict_entry *entry;
+	bool is_sampled;
 	int saved = errno;
 
 	*launch = (struct launch){.way = LAUNCH_FOREIGN};
@@ -223,8 +224,9 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 		gate_raise(launch->stream->gate, launch->stream, tag);
 	entry = predict_find(&launch_predict, tag, guess_ns);
 	sample_harvest(&launch_predict);
+	is_sampled = wants_sample(entry, flags);
 	launch_admit(launch, seat_take(key, launch->stream), entry, flags);
-	if (wants_sample(entry, flags))
+	if (is_sampled)
 		launch->sample = sample_begin(launch->stream, entry, what);
 	errno = saved;
 }

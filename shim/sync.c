@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "activity.h"
 #include "inflight.h"
 #include "launch.h"
 #include "request.h"
@@ -94,8 +95,12 @@ void sync_event_gone(CUevent event)
 
 static void point_add(struct sync_point *point, struct stream_state *stream, uint64_t launched_ns)
 {
+	struct gate *gate = stream->gate;
+
 	if (point->count == SYNC_STREAMS)
 		return;
+	if (gate && atomic_load_explicit(&gate->marked, memory_order_relaxed))
+		activity_warm(gate);
 	point->at[point->count].stream = stream;
 	point->at[point->count++].launched_ns = launched_ns;
 }

@@ -20,4 +20,8 @@ struct nulldriver {
 
 extern struct nulldriver nulldriver;
 
+/* The calling thread's next cuStreamSynchronize returns then (0: at once), and when it did. */
+extern _Thread_local uint64_t nulldriver_busy_until_ns;
+extern _Thread_local uint64_t nulldriver_drained_ns;
+
 #endif
