@@ -60,6 +60,25 @@ START_TEST(units_are_readable)
 }
 END_TEST
 
+START_TEST(kernels_are_named_as_people_write_them)
+{
+	static const char *const cases[][2] = {
+		{"_Z13augment_inputPKfPf", "augment_input"},
+		{"_ZN4cuda3std4gemmIfEEvPT_", "gemm"},
+		{"plain", "plain"},
+		{"_Z99cut", "_Z99cut"},
+		{"_Z", "_Z"},
+		{"", ""},
+	};
+	char text[64];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		format_kernel(cases[i][0], sizeof(text), text);
+		ck_assert_str_eq(text, cases[i][1]);
+	}
+}
+END_TEST
+
 /* A file that starts with these bytes, executable, in a folder of its own. */
 static void make_file(const char *folder, const char *name, const void *bytes, size_t size,
 		      size_t room, char *ret_path)
@@ -134,6 +153,7 @@ int main(void)
 
 	tcase_add_test(tcase, columns_are_as_wide_as_their_widest_cell);
 	tcase_add_test(tcase, units_are_readable);
+	tcase_add_test(tcase, kernels_are_named_as_people_write_them);
 	tcase_add_test(tcase, programs_that_no_preload_reaches_are_named);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

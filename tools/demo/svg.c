@@ -9,11 +9,11 @@
  * milliseconds; both logarithmic. */
 
 #define WIDTH 860
-#define HEIGHT 470
+#define HEIGHT 500
 #define LEFT 70
 #define RIGHT 30
 #define TOP 64
-#define BOTTOM 92
+#define BOTTOM 122
 
 static const char *const colour[COLUMNS] = {"#3b7dd8", "#d1495b", "#2e8b57"};
 
@@ -97,13 +97,16 @@ static void draw_curve(const struct result *result, const struct scale *scale, i
 
 static void draw_legend(const struct result *result, FILE *out)
 {
-	for (int i = 0; i < COLUMNS; i++)
+	for (int i = 0; i < COLUMNS; i++) {
+		int y = HEIGHT - BOTTOM + 48 + i * 20;
+
 		fprintf(out,
-			"<rect x=\"%d\" y=\"%d\" width=\"14\" height=\"4\" fill=\"%s\"/>"
-			"<text x=\"%d\" y=\"%d\">%s: p99 %.1f ms, training %.0f %%</text>\n",
-			LEFT + i * 256, HEIGHT - 46, colour[i], LEFT + 20 + i * 256, HEIGHT - 41,
-			column_title[i], result->column[i].a_p99_ms,
-			result->column[i].train_rel * 100);
+			"<rect x=\"%d\" y=\"%d\" width=\"18\" height=\"4\" fill=\"%s\"/>"
+			"<text x=\"%d\" y=\"%d\">%s: p99 %.1f ms, training at %.0f %% of what it "
+			"does alone</text>\n",
+			LEFT, y, colour[i], LEFT + 26, y + 6, column_title[i],
+			result->column[i].a_p99_ms, result->column[i].train_rel * 100);
+	}
 }
 
 int result_write_svg(const struct result *result, const char *path)

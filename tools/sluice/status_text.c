@@ -108,7 +108,7 @@ static void print_device(const struct status *status, const struct sluice_msg_st
 static void print_longest(const struct status *status, uint32_t device, FILE *out)
 {
 	const struct sluice_msg_status_tenant *longest = NULL;
-	char text[24];
+	char text[24], name[SLUICE_NAME_MAX + 1];
 
 	for (size_t i = 0; i < status->tenants; i++) {
 		const struct sluice_msg_status_tenant *row = &status->tenant[i];
@@ -121,8 +121,9 @@ static void print_longest(const struct status *status, uint32_t device, FILE *ou
 	if (!longest)
 		return;
 	format_ns(longest->longest_unit_ns, sizeof(text), text);
+	format_kernel(longest->longest_unit, sizeof(name), name);
 	fprintf(out, "longest best-effort launch unit: %s, %s of %s\n", text,
-		longest->longest_unit[0] ? longest->longest_unit : "(unnamed)", longest->name);
+		name[0] ? name : "(unnamed)", longest->name);
 }
 
 static int print_tenants(const struct status *status, uint32_t device, FILE *out)

@@ -106,3 +106,26 @@ void format_permille(uint32_t permille, size_t size, char *ret_text)
 {
 	snprintf(ret_text, size, "%u.%u %%", permille / 10, permille % 10);
 }
+
+/* Of the Itanium C++ ABI only <source-name> and <nested-name> are read: _Z [N] (length name)... */
+void format_kernel(const char *symbol, size_t size, char *ret_text)
+{
+	const char *at = symbol;
+
+	snprintf(ret_text, size, "%s", symbol);
+	if (strncmp(at, "_Z", 2))
+		return;
+	at += 2;
+	at += *at == 'N';
+	while (*at >= '1' && *at <= '9') {
+		char *name;
+		unsigned long length = strtoul(at, &name, 10);
+
+		if (length > strlen(name))
+			return; /* cut short */
+		snprintf(ret_text, size, "%.*s", (int)length, name);
+		if (symbol[2] != 'N')
+			return;
+		at = name + length;
+	}
+}

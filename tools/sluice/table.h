@@ -28,6 +28,9 @@ void table_finish(struct table *table);
 void format_bytes(uint64_t bytes, size_t size, char *ret_text);
 /* "9.83 ms", "120 us"; "-" for 0. */
 void format_ns(uint64_t ns, size_t size, char *ret_text);
+/* A kernel's name as people write it: "augment_input" for "_Z13augment_inputPKfPf", the last part of
+ * a nested name; other names as they are. */
+void format_kernel(const char *symbol, size_t size, char *ret_text);
 /* "47.3 %" */
 void format_permille(uint32_t permille, size_t size, char *ret_text);
 
