@@ -282,6 +282,7 @@ START_TEST(refused_instructions)
 		{"mov.b128 %q, {%q, %q};", "mov.b128 is not interpreted"},
 		{"barrier.cluster.arrive;", "barrier.cluster.arrive is not interpreted"},
 		{"fence.proxy.async;", "fence.proxy.async is not interpreted"},
+		{"mov.u32 %r, %cluster_ctaid.x;", "%cluster_ctaid"},
 		{"call other;", "other is called and not defined"},
 	};
 
@@ -310,6 +311,35 @@ START_TEST(refused_by_callee)
 	     ".visible .entry k() { call middle; ret; }");
 	assert_fault(PTX_ILLEGAL_INSTRUCTION, "line 5: wgmma.fence.sync.aligned", 32);
 	bench_end();
+}
+END_TEST
+
+/* Each of the two calls the other, and one cannot run: whoever calls either hears so. */
+START_TEST(refused_in_a_cycle)
+{
+	static const char *const kernels[] = {"a", "b"};
+
+	for (unsigned i = 0; i < 2; i++) {
+		char body[512];
+
+		snprintf(body, sizeof(body),
+			 ".func b();\n.func a() { call b; ret; }\n"
+			 ".func b() { call a; wgmma.fence.sync.aligned; ret; }\n"
+			 ".visible .entry k() { call %s; ret; }",
+			 kernels[i]);
+		load(body);
+		assert_fault(PTX_ILLEGAL_INSTRUCTION, "wgmma.fence.sync.aligned", 32);
+		bench_end();
+		snprintf(body, sizeof(body),
+			 ".func b();\n.func a() { call b; wgmma.fence.sync.aligned; ret; }\n"
+			 ".func b() { call a; ret; }\n"
+			 ".visible .entry k() { .reg .b64 %%f; mov.u64 %%f, %s;\n"
+			 "P: .callprototype _ (); call %%f, P; ret; }",
+			 kernels[i]);
+		load(body);
+		assert_fault(PTX_ILLEGAL_INSTRUCTION, "wgmma.fence.sync.aligned", 32);
+		bench_end();
+	}
 }
 END_TEST
 
@@ -389,6 +419,7 @@ int main(void)
 	tcase_add_test(tcase, deadlocks);
 	tcase_add_test(tcase, refused_instructions);
 	tcase_add_test(tcase, refused_by_callee);
+	tcase_add_test(tcase, refused_in_a_cycle);
 	tcase_add_test(tcase, external_variable);
 	tcase_add_test(tcase, bad_calls);
 	tcase_add_test(tcase, too_many_threads);

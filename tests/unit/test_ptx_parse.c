@@ -251,7 +251,39 @@ START_TEST(deep_nesting)
 }
 END_TEST
 
-/* Whatever comes of a text, it comes without harm; what is accepted is run where it can end. */
+static bool no_memory(void *arg, uint64_t address, uint32_t size, bool write, uint64_t *ret_low,
+		      uint64_t *ret_high)
+{
+	return false;
+}
+
+/* A turn of every kernel, without memory: it stops if it does not end or fault by itself. */
+static void run_all(const struct ptx_module *module)
+{
+	static const uint64_t params[8192];
+	const struct ptx_memory memory = {.check = no_memory};
+	const _Atomic bool stop = true;
+
+	for (uint32_t i = 0; i < ptx_module_functions(module); i++) {
+		struct ptx_result result = {0};
+		struct ptx_launch launch = {
+			.function = ptx_module_function(module, i),
+			.grid = {2, 1, 1},
+			.block = {40, 1, 1},
+			.params = params,
+			.memory = &memory,
+			.stop = &stop,
+			.print = bench_print,
+		};
+		const struct ptx_function_info *info = ptx_function_get_info(launch.function);
+
+		if (info->shared_bytes < 1 << 20 && info->local_bytes < 1 << 16)
+			ptx_run(&launch, 0, 2, &result);
+		ck_assert(result.fault == PTX_OK || result.text[0]);
+	}
+}
+
+/* Whatever comes of a text, it comes without harm. */
 static void try_text(const char *text, bool *ret_accepted)
 {
 	struct ptx_error error;
@@ -262,6 +294,7 @@ static void try_text(const char *text, bool *ret_accepted)
 		ck_assert(error.text[0]);
 		return;
 	}
+	run_all(module);
 	ptx_module_destroy(module);
 }
 
@@ -311,6 +344,32 @@ START_TEST(flipped_bytes)
 		free(text);
 	}
 	ck_assert_uint_gt(rejected, 1000);
+}
+END_TEST
+
+/* The same with what nvcc makes of real kernels. */
+START_TEST(flipped_kernels)
+{
+	static const char letters[] = "[]{},;%0123456789prfusb.";
+	char *original = bench_read_file("basic");
+	size_t size = strlen(original);
+	uint64_t seed = 1234;
+	unsigned accepted_count = 0;
+
+	for (unsigned round = 0; round < 400; round++) {
+		char *text = strdup(original);
+		bool accepted;
+
+		ck_assert_ptr_nonnull(text);
+		for (unsigned flips = 1 + round % 3; flips; flips--)
+			text[bench_random(&seed) % size] =
+				letters[bench_random(&seed) % (sizeof(letters) - 1)];
+		try_text(text, &accepted);
+		accepted_count += accepted;
+		free(text);
+	}
+	ck_assert_uint_gt(accepted_count, 10);
+	free(original);
 }
 END_TEST
 
@@ -389,6 +448,27 @@ START_TEST(shuffled_words)
 }
 END_TEST
 
+START_TEST(aliases)
+{
+	uint32_t *out;
+
+	bench_start();
+	bench_load(".version 8.0\n.target sm_75\n.address_size 64\n"
+		   ".func (.param .b32 r) other ();\n.func (.param .b32 r) real ();\n"
+		   ".visible .entry k(.param .u64 p) { .reg .b32 %r; .reg .b64 %q; .param .b32 x;\n"
+		   "ld.param.u64 %q, [p]; call (x), other; ld.param.b32 %r, [x];\n"
+		   "st.global.u32 [%q], %r; ret; }\n"
+		   ".func (.param .b32 r) real () { st.param.b32 [r], 77; ret; }\n"
+		   ".alias other, real;\n",
+		   75);
+	out = bench_buffer(4);
+	BENCH_PARAM(out);
+	bench_run("k", 1, 1);
+	ck_assert_uint_eq(*out, 77);
+	bench_end();
+}
+END_TEST
+
 START_TEST(scopes)
 {
 	uint32_t *out;
@@ -430,7 +510,9 @@ int main(void)
 	tcase_add_test(tcase, deep_nesting);
 	tcase_add_test(tcase, truncated_anywhere);
 	tcase_add_test(tcase, flipped_bytes);
+	tcase_add_test(tcase, flipped_kernels);
 	tcase_add_test(tcase, shuffled_words);
+	tcase_add_test(tcase, aliases);
 	tcase_add_test(tcase, scopes);
 	suite_add_tcase(suite, tcase);
 	return bench_main(suite);

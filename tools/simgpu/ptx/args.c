@@ -56,6 +56,12 @@ static int scalar_name(struct parser *p, struct scalar *scalar)
 	if (special == SPECIAL_NONE)
 		return parse_fail(p, name.line, "%.*s is not declared",
 				  name.length > 100 ? 100 : (int)name.length, name.start);
+	if (special == SPECIAL_UNKNOWN) {
+		build_refuse(p, name.line, "%.*s is not interpreted",
+			     name.length > 100 ? 100 : (int)name.length, name.start);
+		scalar->kind = SCALAR_INT;
+		return 0;
+	}
 	scalar->kind = SCALAR_SPECIAL;
 	scalar->type = special_is_wide(special) ? TYPE_U64 : TYPE_U32;
 	scalar->value = special;

@@ -208,7 +208,7 @@ bool block_turn(struct run *r, struct block *block)
 		if (!w->groups)
 			continue;
 		progress |= warp_turn(r, w);
-		if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+		if (stop && block->live && atomic_load_explicit(stop, memory_order_relaxed))
 			fault_run(r, PTX_STOPPED, "stopped from outside");
 	}
 	block->is_done = !block->live;

@@ -73,6 +73,7 @@ static const struct {
 	{"red", decode_atom},
 	{"prefetch", decode_nothing},
 	{"prefetchu", decode_nothing},
+	{"pmevent", decode_nothing},
 	{"bra", decode_bra},
 	{"brx", decode_brx},
 	{"call", decode_call},

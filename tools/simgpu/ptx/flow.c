@@ -112,14 +112,20 @@ static void copy_results(struct warp *w, const struct frame *frame)
 
 static const struct insn *call(struct warp *w, const struct insn *in, const struct ptx_function *fn)
 {
+	uint32_t lane = (uint32_t)__builtin_ctz(w->mask);
 	struct frame *frame;
 
 	warp_count(w, in);
+	/* Direct calls of such functions refuse the kernel, but for cycles that end in one. */
+	if (fn->refused || !fn->code)
+		return fault_at(w, in, lane, PTX_ILLEGAL_INSTRUCTION,
+				"call of %.40s in line %u: %.100s", fn->info.name, in->line,
+				fn->refused ? fn->refusal.text : "it is not defined");
 	frame = frame_push(w, in, fn);
 	if (!frame)
 		return LEAVE;
 	if (!copy_arguments(w, in, frame))
-		return fault_at(w, in, (uint32_t)__builtin_ctz(w->mask), PTX_ILLEGAL_INSTRUCTION,
+		return fault_at(w, in, lane, PTX_ILLEGAL_INSTRUCTION,
 				"call in line %u: %.60s takes other parameters", in->line,
 				fn->info.name);
 	w->current->frame = frame;
@@ -144,10 +150,6 @@ HANDLER(flow_call_register)
 
 		if ((uint64_t)(uintptr_t)fn != address[lane] || fn->is_entry)
 			continue;
-		if (fn->refused || !fn->is_defined)
-			return fault_at(w, in, lane, PTX_ILLEGAL_INSTRUCTION,
-					"call in line %u: %.60s cannot be run", in->line,
-					fn->info.name);
 		return call(w, in, fn);
 	}
 	warp_count(w, in);

@@ -102,6 +102,7 @@ struct formal {
 struct ptx_function {
 	struct ptx_function_info info;
 	struct ptx_module *module;
+	struct ptx_function *alias; /* what runs in its place, or NULL */
 	struct insn *code;
 	uint32_t *list;
 	uint8_t *consts; /* 64-byte aligned */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module as a whole: creation, what calls what, and its variables. */
 #include "ptx/build.h"
+#include "ptx/handlers.h"
 #include "ptx/ops.h"
 #include "ptx/parse.h"
 
@@ -21,7 +22,24 @@ static void refuse_because(struct ptx_function *fn, const struct ptx_function *c
 		fn->refusal = callee->refusal;
 	else
 		snprintf(fn->refusal.text, sizeof(fn->refusal.text),
-			 "%.100s is called and not defined in this module", callee->info.name);
+			 "%.100s is called and not defined in this module as a function",
+			 callee->info.name);
+}
+
+static struct ptx_function *resolve_alias(struct ptx_function *fn)
+{
+	return fn->alias && !fn->is_defined ? fn->alias : fn;
+}
+
+/* Calls were bound to names; some names stand for other functions. */
+static void bind_aliases(struct ptx_function *fn)
+{
+	for (uint32_t i = 0; i < fn->insns; i++) {
+		struct insn *in = &fn->code[i];
+
+		if (in->fn == flow_call)
+			in->aux.callee = resolve_alias(fn->module->function[in->aux.callee->index]);
+	}
 }
 
 /* What callees need, their callers need. `state`: 1 while a function is being looked at, which
@@ -33,9 +51,10 @@ static void close_calls(struct ptx_module *module, struct ptx_function *fn, uint
 
 	state[fn->index] = 1;
 	for (uint32_t i = 0; i < fn->callees; i++) {
-		struct ptx_function *callee = module->function[fn->callee[i]];
+		struct ptx_function *callee = resolve_alias(module->function[fn->callee[i]]);
 
-		if (!callee->is_defined) {
+		/* A kernel reads the launch's own parameters: it is no callee, by any name. */
+		if (!callee->is_defined || callee->is_entry) {
 			refuse_because(fn, callee);
 			continue;
 		}
@@ -98,7 +117,9 @@ static void place_functions(struct ptx_module *module, const struct ptx_function
 		const struct reloc *reloc = &fn->reloc[i];
 
 		if (reloc->kind == RELOC_FUNCTION)
-			const_write(fn, reloc, (uint64_t)(uintptr_t)module->function[reloc->index]);
+			const_write(
+				fn, reloc,
+				(uint64_t)(uintptr_t)resolve_alias(module->function[reloc->index]));
 	}
 }
 
@@ -140,6 +161,7 @@ static int module_finish(struct parser *p)
 		if (fn->is_defined && !fn->refused) {
 			place_shared(module, fn);
 			place_functions(module, fn);
+			bind_aliases(fn);
 		}
 	}
 	return 0;
@@ -284,7 +306,8 @@ void ptx_module_init_globals(struct ptx_module *module)
 			if (reloc->kind == RELOC_GLOBAL)
 				value += (uint64_t)(uintptr_t)module->global[reloc->index].address;
 			else
-				value += (uint64_t)(uintptr_t)module->function[reloc->index];
+				value += (uint64_t)(uintptr_t)resolve_alias(
+					module->function[reloc->index]);
 			memcpy((uint8_t *)global->address + reloc->offset, &value, reloc->size);
 		}
 	}

@@ -178,6 +178,28 @@ static int parse_pragma(struct parser *p)
 	return parse_expect(p, ';');
 }
 
+/* .alias name, function; the name has been declared. */
+static int parse_alias(struct parser *p)
+{
+	struct token name;
+	struct symbol *alias;
+	struct symbol *function;
+
+	lex_next(&p->lex);
+	name = p->lex.token;
+	lex_next(&p->lex);
+	if (parse_expect(p, ','))
+		return p->failed;
+	alias = symbol_find(p, &name);
+	function = symbol_find(p, &p->lex.token);
+	if (!alias || !function || alias->kind != SYMBOL_FUNCTION ||
+	    function->kind != SYMBOL_FUNCTION)
+		return parse_fail(p, name.line, ".alias wants two functions that are declared");
+	p->function[alias->index]->alias = p->function[function->index];
+	lex_next(&p->lex);
+	return parse_expect(p, ';');
+}
+
 /* .visible, .extern, .weak, .common: only .extern changes what follows. */
 static bool parse_linkage(struct parser *p)
 {
@@ -222,6 +244,7 @@ static int parse_directive(struct parser *p)
 		{"file", parse_file},
 		{"loc", parse_file},
 		{"pragma", parse_pragma},
+		{"alias", parse_alias},
 	};
 
 	for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++) {

@@ -44,8 +44,8 @@ enum special {
 	SPECIAL_GLOBALTIMER,
 	SPECIAL_GLOBALTIMER_LO,
 	SPECIAL_GLOBALTIMER_HI,
-	SPECIAL_COUNT,
-	SPECIAL_NONE = SPECIAL_COUNT,
+	SPECIAL_UNKNOWN, /* PTX's, but not ours: whoever reads it is refused */
+	SPECIAL_NONE,	 /* no special register */
 };
 
 enum special special_find(const char *text, uint32_t length); /* "%tid.x" */

@@ -93,6 +93,22 @@ static const struct {
 	{"%globaltimer_hi", SPECIAL_GLOBALTIMER_HI},
 };
 
+/* Registers that PTX has and we do not: of clusters, profilers and graphs on the device. */
+static bool is_unknown_register(const char *text, uint32_t length)
+{
+	static const char *const starts[] = {"%cluster",      "%ncluster",  "%is_explicit_cluster",
+					     "%pm",	      "%aggr_smem", "%reserved_smem",
+					     "%current_graph"};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		size_t start = strlen(starts[i]);
+
+		if (length >= start && !memcmp(text, starts[i], start))
+			return true;
+	}
+	return false;
+}
+
 static bool is_other_envreg(const char *text, uint32_t length)
 {
 	unsigned number = 0;
@@ -113,7 +129,9 @@ enum special special_find(const char *text, uint32_t length)
 		if (strlen(specials[i].name) == length && !memcmp(specials[i].name, text, length))
 			return specials[i].special;
 	}
-	return is_other_envreg(text, length) ? SPECIAL_ENVREG_ZERO : SPECIAL_NONE;
+	if (is_other_envreg(text, length))
+		return SPECIAL_ENVREG_ZERO;
+	return is_unknown_register(text, length) ? SPECIAL_UNKNOWN : SPECIAL_NONE;
 }
 
 bool special_is_wide(enum special special)
