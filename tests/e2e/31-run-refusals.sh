@@ -81,7 +81,7 @@ refused unsimulated 'costs, --instance and --mps go with --simulated' "$socket" 
 refused missing "cannot run 'no-such-program': No such file" "$socket" -- no-such-program
 refused path "cannot run '$out/none': No such file" "$socket" -- "$out/none"
 refused mode "cannot run '$out/file': Permission denied" "$socket" -- "$out/file"
-refused folder "cannot run '$out': " "$socket" -- "$out"
+refused folder "cannot run '$out': Is a directory" "$socket" -- "$out"
 echo 'int main(void) { return 0; }' >"$out/static.c"
 if ${CC:-gcc} -static -o "$out/static" "$out/static.c" 2>/dev/null; then
 	refused static "$out/static is statically linked.*link it dynamically" "$socket" -- "$out/static"

@@ -13,6 +13,15 @@
 
 #define SCRIPT_DEPTH 4
 
+static int check_executable(const char *path)
+{
+	struct stat st;
+
+	if (access(path, X_OK) || stat(path, &st))
+		return -errno;
+	return S_ISDIR(st.st_mode) ? -EISDIR : 0;
+}
+
 /* The file that execvp would start. */
 static int find_command(const char *command, size_t size, char *ret_path)
 {
@@ -20,14 +29,14 @@ static int find_command(const char *command, size_t size, char *ret_path)
 
 	if (strchr(command, '/')) {
 		snprintf(ret_path, size, "%s", command);
-		return access(ret_path, X_OK) ? -errno : 0;
+		return check_executable(ret_path);
 	}
 	for (const char *p = path ? path : "/usr/bin:/bin"; *p; p += strspn(p, ":")) {
 		size_t length = strcspn(p, ":");
 
 		snprintf(ret_path, size, "%.*s/%s", (int)length, p, command);
 		p += length;
-		if (!access(ret_path, X_OK))
+		if (!check_executable(ret_path))
 			return 0;
 	}
 	return -ENOENT;
