@@ -5,7 +5,7 @@
  *
  * worker busy [MIB]      a few launches in flight, waits for the oldest
  * worker open [MIB]      launches one after another and never waits: a request that does not end
- * worker request [MIB]   a request of ten launches, a pause of 2 ms, and again
+ * worker request [MIB]   a request of ten launches, a pause of 20 ms, and again
  * worker once [MIB]      ten launches, and never looks at them
  *
  * MIB of device memory are held meanwhile. Says "at N" of completed launches (of launched ones, where
@@ -138,7 +138,7 @@ static void step_request(struct worker *w)
 		launch(w);
 	CHECK(cuStreamSynchronize(w->stream));
 	w->completed = w->launched;
-	pause_ms(2);
+	pause_ms(20);
 }
 
 static void step_once(struct worker *w)
