@@ -6,6 +6,7 @@
 /* A tenant that neither wanted nor used the device for so long gives up its entitlement: more
  * than a slow tick, since idle gates are read no more often. */
 #define ACTIVE_FOR_NS (3 * CORE_SLOW_TICK_NS / 2)
+#define SPENT_MAX_NS (1ull << 62)
 
 /* Cuts the minimums in proportion where they exceed the whole. */
 static void entitle_cut_minimums(struct entitle_member *member, uint32_t count)
@@ -206,12 +207,39 @@ uint64_t entitle_left_ns(struct gate *gate, uint64_t now_ns)
 	return entitle_left_of_ns(gate, gate_set(gate)->gpu_max_permille, now_ns);
 }
 
+uint64_t entitle_virtual_ns(const struct share *share, uint64_t gpu_ns)
+{
+	uint32_t permille = share->entitled_permille ? share->entitled_permille : ENTITLE_WHOLE;
+
+	return gpu_ns * ENTITLE_WHOLE / permille;
+}
+
 void entitle_charge(struct gate *gate, uint64_t used_ns, uint64_t launched_ns)
 {
 	struct share *share = gate->share;
-	uint32_t permille = share->entitled_permille ? share->entitled_permille : ENTITLE_WHOLE;
 
+	gate->used_ns += used_ns;
 	share->account.used_ns += used_ns;
-	share->virtual_ns += used_ns * ENTITLE_WHOLE / permille;
-	share->spent_ns += launched_ns;
+	share->virtual_ns += entitle_virtual_ns(share, used_ns);
+	/* Claims of many processes must not add up to little. */
+	share->spent_ns = launched_ns < SPENT_MAX_NS - share->spent_ns
+				  ? share->spent_ns + launched_ns
+				  : SPENT_MAX_NS;
+}
+
+uint64_t entitle_others_ns(const struct device *device, gate_filter filter)
+{
+	uint64_t used_ns = 0;
+
+	for (uint32_t i = 0; i < device->gates; i++)
+		used_ns += filter(device->gate[i]) ? 0 : device->gate[i]->used_ns;
+	return used_ns;
+}
+
+uint64_t entitle_unused_ns(uint64_t wall_ns, uint64_t others_ns, uint64_t others_before_ns)
+{
+	/* Less than before: one of them has gone. */
+	uint64_t taken_ns = others_ns > others_before_ns ? others_ns - others_before_ns : 0;
+
+	return taken_ns < wall_ns ? wall_ns - taken_ns : 0;
 }

@@ -41,5 +41,12 @@ bool entitle_is_short(const struct share *share, uint64_t now_ns);
 
 /* Charges a gate's tenant for what a reading showed. */
 void entitle_charge(struct gate *gate, uint64_t used_ns, uint64_t launched_ns);
+/* GPU time in the tenant's virtual time. */
+uint64_t entitle_virtual_ns(const struct share *share, uint64_t gpu_ns);
+
+/* GPU time used so far by the gates that `filter` does not let through: latency processes under
+ * `slo`. What they took of some wall time was nobody else's to use; the rest was. */
+uint64_t entitle_others_ns(const struct device *device, gate_filter filter);
+uint64_t entitle_unused_ns(uint64_t wall_ns, uint64_t others_ns, uint64_t others_before_ns);
 
 #endif

@@ -6,6 +6,15 @@
 #define LOOK_NS 1000000ull	  /* between two looks while tenants compete ... */
 #define LOOK_PER_GATE_NS 50000ull /* ... and rarer with many gates: reading them costs time */
 
+/*
+ * A tenant that is held although it has room (its window, a latency process, or its own lies) is
+ * taken to use at least this much of its share of what latency processes leave, so that nobody
+ * waits for one that is stopped or lies. Guards leave less than what is seen to be taken.
+ */
+#define FLOOR_PERMILLE 900u
+#define FLOOR_GUARDED_PERMILLE 500u
+#define FLOOR_SLACK_NS 20000000ull /* completions are seen late by no more */
+
 struct lead_field {
 	uint32_t backlogged; /* tenants */
 	uint32_t gates;
@@ -15,15 +24,42 @@ struct lead_field {
 /* What a tenant's virtual time will be when its work in flight is done. */
 static uint64_t lead_virtual_ns(const struct share *share)
 {
-	uint32_t permille = share->entitled_permille ? share->entitled_permille : ENTITLE_WHOLE;
+	return share->virtual_ns + entitle_virtual_ns(share, share->in_flight_ns);
+}
 
-	return share->virtual_ns + share->in_flight_ns * ENTITLE_WHOLE / permille;
+/* Virtual time of a share that is used in full advances as the clock does. */
+static void lead_raise(struct share *share, uint64_t usable_ns)
+{
+	if (!share->backlogged || !share->had_room) {
+		share->floor_ns = share->backlogged ? lead_virtual_ns(share) : share->virtual_ns;
+		return;
+	}
+	share->floor_ns += usable_ns;
+	if (share->floor_ns > lead_virtual_ns(share) + FLOOR_SLACK_NS)
+		share->virtual_ns += share->floor_ns - FLOOR_SLACK_NS - lead_virtual_ns(share);
+}
+
+/* The part of the time since the last look that a tenant need have used of its share. */
+static uint64_t lead_usable_ns(struct device *device, const struct lead_terms *terms,
+			       uint64_t now_ns)
+{
+	uint64_t others_ns = entitle_others_ns(device, terms->member);
+	uint64_t wall_ns = now_ns - device->looked_ns, usable_ns;
+
+	/* A look was due at each slow tick: before the last one processes took turns. */
+	if (wall_ns > 2 * CORE_SLOW_TICK_NS)
+		wall_ns = 0;
+	usable_ns = entitle_unused_ns(wall_ns, others_ns, device->looked_others_ns);
+	device->looked_ns = now_ns;
+	device->looked_others_ns = others_ns;
+	return usable_ns / 1000 * (terms->guard_ns ? FLOOR_GUARDED_PERMILLE : FLOOR_PERMILLE);
 }
 
 static struct lead_field lead_survey(struct engine *engine, struct device *device,
-				     const struct lead_terms *terms)
+				     const struct lead_terms *terms, uint64_t now_ns)
 {
 	struct lead_field field = {.least_ns = UINT64_MAX};
+	uint64_t usable_ns = lead_usable_ns(device, terms, now_ns);
 
 	for (uint32_t t = 0; t < engine->tenants; t++) {
 		if (engine->tenant[t]) {
@@ -43,6 +79,8 @@ static struct lead_field lead_survey(struct engine *engine, struct device *devic
 	for (uint32_t t = 0; t < engine->tenants; t++) {
 		struct share *share =
 			engine->tenant[t] ? &engine->tenant[t]->on[device->index] : NULL;
+		if (share)
+			lead_raise(share, usable_ns);
 		if (!share || !share->backlogged)
 			continue;
 		field.backlogged++;
@@ -78,6 +116,7 @@ static void lead_grant(struct device *device, struct gate *gate, const struct le
 	uint64_t lead_ns = LEAD_NS > 2 * look_ns ? LEAD_NS : 2 * look_ns;
 	uint64_t room_ns = lead_room_ns(gate, field, lead_ns, now_ns);
 
+	gate->share->had_room = room_ns > 0;
 	gate->next.open = true;
 	gate->next.window_ns = terms->window_ns;
 	gate->next.guard_ns = terms->guard_ns;
@@ -102,7 +141,7 @@ void lead_decide(struct engine *engine, struct device *device, const struct lead
 	uint64_t look_ns;
 
 	entitle_round(engine, device, terms->member, now_ns);
-	field = lead_survey(engine, device, terms);
+	field = lead_survey(engine, device, terms, now_ns);
 	look_ns = field.gates * LOOK_PER_GATE_NS;
 	if (look_ns < LOOK_NS)
 		look_ns = LOOK_NS;

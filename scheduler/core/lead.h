@@ -6,7 +6,8 @@
  * Side by side, for devices on which processes overlap (MPS): every gate is open with a window of
  * its own, and a tenant may run ahead of the slowest one, in virtual time, by a lead. Only who was
  * held since the last look counts as slowest: a tenant that was never held takes all it wants, and
- * nobody need wait for it.
+ * nobody need wait for it. Nor is one waited for that is held and has room, and uses less than nine
+ * tenths of its share: it is charged as if it did.
  */
 
 #include "entitle.h"

@@ -93,7 +93,7 @@ static bool slo_limit_latency(struct device *device, struct gate *gate, uint32_t
 static void slo_grant_latency(const struct engine *engine, struct device *device, uint64_t now_ns)
 {
 	bool alone = slo_count(device, slo_is_latency) == 1;
-	bool others = slo_count(device, slo_is_best_effort) > 0;
+	uint32_t others = slo_count(device, slo_is_best_effort);
 	uint32_t reserved = slo_reserved_permille(engine, device, now_ns);
 
 	for (uint32_t i = 0; i < device->gates; i++) {
@@ -108,6 +108,8 @@ static void slo_grant_latency(const struct engine *engine, struct device *device
 		if (others)
 			gate->next.flags |= SLUICE_GRANT_WAITERS;
 		gate->next.credit_ns = gate->next.window_ns = CORE_NO_LIMIT;
+		/* What it takes is not held against those who compete for the rest. */
+		gate->next_watch = others > 1;
 		gate->next_counts = slo_limit_latency(device, gate, reserved, now_ns);
 		if (!gate->next_counts)
 			gate->next.flags |= SLUICE_GRANT_EXCESS;

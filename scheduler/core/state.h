@@ -27,6 +27,9 @@ struct share {
 	uint32_t entitled_permille;
 	uint64_t in_flight_ns; /* side by side: sum over its gates, in this round */
 	uint32_t members;      /* and how many of them launch */
+	/* Side by side: what virtual_ns should be by now, had it used its share since it has room */
+	uint64_t floor_ns;
+	bool had_room;	       /* the last round left it some */
 	uint64_t held_seen_ns; /* last round that found it held */
 	/* gpu.max: launched in this period, with what earlier ones overdrew; end 0: not counted */
 	uint64_t spent_ns;
@@ -50,6 +53,7 @@ struct gate {
 	uint64_t moved_ns;	  /* last reading that showed launched_ns moved */
 	uint64_t closed_ns;	  /* last time the gate was closed */
 	uint64_t flight_ns;	  /* in flight when last it moved or was closed */
+	uint64_t used_ns;	  /* charged, cumulative */
 	bool gave_way;		  /* its last turn ended because it had nothing to launch */
 	bool was_held;		  /* held time moved since the last decision */
 	uint64_t stretch_held_ns; /* held since the last slow tick */
@@ -76,7 +80,9 @@ struct turn {
 	struct gate *gate; /* NULL when free */
 	uint64_t opened_ns, closed_ns;
 	uint64_t start_launched_ns;
+	uint64_t start_used_ns, start_others_ns;
 	uint64_t quantum_ns;
+	bool by_clock; /* it ended, or its drain did, because time was up */
 };
 
 /* A memory request, or a limit lowered, that waits for credit taken back. */
@@ -98,6 +104,8 @@ struct device {
 	struct turn turn;
 	uint64_t virtual_ns; /* of the tenant served; who comes back starts here */
 	uint64_t next_ns;    /* when the policy wants to look again */
+	/* Side by side: the last round, and what gates beside it had used by then */
+	uint64_t looked_ns, looked_others_ns;
 	struct quota_round quota;
 	uint32_t quota_tenant; /* last looked at by a slow tick */
 };
@@ -125,9 +133,15 @@ static inline bool gate_in_flight(const struct gate *gate)
 	return gate->usage.launched_ns > gate->usage.completed_ns;
 }
 
+/* Claims of more than two seconds are taken for two: nobody is waited for longer. */
+#define GATE_FLIGHT_MAX_NS 2000000000ull
+
 static inline uint64_t gate_in_flight_ns(const struct gate *gate)
 {
-	return gate_in_flight(gate) ? gate->usage.launched_ns - gate->usage.completed_ns : 0;
+	uint64_t flight_ns =
+		gate_in_flight(gate) ? gate->usage.launched_ns - gate->usage.completed_ns : 0;
+
+	return flight_ns < GATE_FLIGHT_MAX_NS ? flight_ns : GATE_FLIGHT_MAX_NS;
 }
 
 /* Its window is what holds it: waits for the window are not counted as held. */

@@ -11,7 +11,7 @@
 /* Looks at a holder that launches, while others wait: often if it left its last turn early. */
 #define POLL_BUSY_NS 5000000ull
 #define POLL_LIGHT_NS 500000ull
-#define DRAIN_MAX_NS 2000000000ull
+#define DRAIN_MAX_NS GATE_FLIGHT_MAX_NS
 #define WALL_RATIO 4u /* a turn lasts at most so many quantums of wall time when others wait */
 
 /* Waits for a turn, and may have one. */
@@ -32,9 +32,8 @@ static bool turn_others_wait(struct device *device, const struct turn_terms *ter
 }
 
 /* Whatever it launched has had twice its time: whoever does not say so is stopped or wrong. */
-static bool turn_is_overdue(const struct gate *gate, uint64_t now_ns)
+static bool turn_is_overdue(const struct gate *gate, uint64_t since_ns, uint64_t now_ns)
 {
-	uint64_t since_ns = gate->moved_ns > gate->closed_ns ? gate->moved_ns : gate->closed_ns;
 	uint64_t wait_ns = gate->flight_ns < DRAIN_MAX_NS / 2 ? 2 * gate->flight_ns : DRAIN_MAX_NS;
 
 	return now_ns - since_ns >= wait_ns + SETTLE_NS;
@@ -44,14 +43,23 @@ static bool turn_is_idle(const struct gate *gate, uint64_t now_ns)
 {
 	if (gate->usage.want || now_ns - gate->moved_ns < LINGER_NS)
 		return false;
-	return !gate_in_flight(gate) || turn_is_overdue(gate, now_ns);
+	return !gate_in_flight(gate) ||
+	       turn_is_overdue(gate,
+			       gate->moved_ns > gate->closed_ns ? gate->moved_ns : gate->closed_ns,
+			       now_ns);
 }
 
-static bool turn_is_drained(const struct gate *gate, uint64_t now_ns)
+/* From the close on: one that goes on claiming launches is not waited for longer. */
+static bool turn_is_drained(struct turn *turn, uint64_t now_ns)
 {
+	const struct gate *gate = turn->gate;
+
 	if (now_ns - gate->closed_ns < SETTLE_NS || gate->read_ns < gate->closed_ns + SETTLE_NS)
 		return false;
-	return !gate_in_flight(gate) || turn_is_overdue(gate, now_ns);
+	if (!gate_in_flight(gate))
+		return true;
+	turn->by_clock |= turn_is_overdue(gate, gate->closed_ns, now_ns);
+	return turn_is_overdue(gate, gate->closed_ns, now_ns);
 }
 
 /* The holder's quantum, in proportion to the least share among those active. */
@@ -104,16 +112,18 @@ static struct gate *turn_pick(struct device *device, const struct turn_terms *te
 	return waiting ? waiting : any;
 }
 
-static void turn_open(struct engine *engine, struct device *device, struct gate *gate,
-		      uint64_t now_ns)
+static void turn_open(struct engine *engine, struct device *device, const struct turn_terms *terms,
+		      struct gate *gate, uint64_t now_ns)
 {
 	struct turn *turn = &device->turn;
 
-	turn->state = TURN_OPEN;
-	turn->gate = gate;
-	turn->opened_ns = now_ns;
-	turn->start_launched_ns = gate->usage.launched_ns;
-	turn->quantum_ns = turn_quantum_ns(engine, device, gate);
+	*turn = (struct turn){.state = TURN_OPEN,
+			      .gate = gate,
+			      .opened_ns = now_ns,
+			      .start_launched_ns = gate->usage.launched_ns,
+			      .start_used_ns = gate->used_ns,
+			      .start_others_ns = entitle_others_ns(device, terms->member),
+			      .quantum_ns = turn_quantum_ns(engine, device, gate)};
 	/* The time to launch something starts now. */
 	gate->moved_ns = now_ns;
 	if (gate->share->virtual_ns > device->virtual_ns)
@@ -129,18 +139,38 @@ static void turn_close(struct device *device, uint64_t now_ns)
 	device->turn.gate->gave_way = turn_is_idle(device->turn.gate, now_ns);
 }
 
-static bool turn_is_over(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
+/*
+ * A turn that ended by the clock kept the GPU from the others all the while, whatever it was used
+ * for: it costs that time. Otherwise who wants for ever and launches nothing (stopped, or lying)
+ * would have the least virtual time, and every turn.
+ */
+static void turn_charge(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
 {
 	const struct turn *turn = &device->turn;
+	uint64_t unused_ns =
+		entitle_unused_ns(now_ns - turn->opened_ns,
+				  entitle_others_ns(device, terms->member), turn->start_others_ns);
+	uint64_t used_ns = turn->gate->used_ns - turn->start_used_ns;
+
+	if (turn->by_clock && used_ns < unused_ns)
+		turn->gate->share->virtual_ns +=
+			entitle_virtual_ns(turn->gate->share, unused_ns - used_ns);
+}
+
+static bool turn_is_over(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
+{
+	struct turn *turn = &device->turn;
 	struct gate *gate = turn->gate;
 
 	if (gate_is_paused(gate))
 		return true;
 	if (!turn_others_wait(device, terms, now_ns))
 		return false;
-	return turn_is_idle(gate, now_ns) || entitle_left_ns(gate, now_ns) == 0 ||
-	       gate->usage.launched_ns - turn->start_launched_ns >= turn->quantum_ns ||
-	       now_ns - turn->opened_ns >= WALL_RATIO * turn->quantum_ns;
+	if (turn_is_idle(gate, now_ns) || entitle_left_ns(gate, now_ns) == 0 ||
+	    gate->usage.launched_ns - turn->start_launched_ns >= turn->quantum_ns)
+		return true;
+	turn->by_clock = now_ns - turn->opened_ns >= WALL_RATIO * turn->quantum_ns;
+	return turn->by_clock;
 }
 
 static uint64_t turn_min(uint64_t a, uint64_t b)
@@ -224,14 +254,16 @@ void turns_decide(struct engine *engine, struct device *device, const struct tur
 		turns_forget(device, turn->gate);
 	if (turn->state == TURN_OPEN && turn_is_over(device, terms, now_ns))
 		turn_close(device, now_ns);
-	if (turn->state == TURN_DRAINING && turn_is_drained(turn->gate, now_ns))
+	if (turn->state == TURN_DRAINING && turn_is_drained(turn, now_ns)) {
+		turn_charge(device, terms, now_ns);
 		turn->state = TURN_FREE;
+	}
 	if (turn->state == TURN_FREE) {
 		struct gate *next = turn_pick(device, terms, now_ns);
 
 		turn->gate = NULL;
 		if (next)
-			turn_open(engine, device, next, now_ns);
+			turn_open(engine, device, terms, next, now_ns);
 	}
 	if (turn->state == TURN_OPEN)
 		turn_grant(device, terms, now_ns);

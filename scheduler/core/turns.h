@@ -9,6 +9,8 @@
  * new), then the next opens: the waiting tenant with the least virtual time, and in it the
  * process closed longest. A turn ends when its quantum is launched and another waits, and at once
  * when its holder has nothing to launch and another waits. Nobody waits: the holder goes on.
+ * A turn that ends by the clock (four quantums of wall time, or a drain that is overdue) is charged
+ * as that time, less what latency processes took of it.
  */
 
 #include "entitle.h"

@@ -30,8 +30,18 @@
 			ck_abort_msg("%s", #what); \
 	} while (0)
 
+/* What a process says of itself. */
+enum world_lie {
+	WORLD_HONEST,
+	WORLD_WANTS_ONLY, /* a launch is held, for ever; launches nothing. So is one that was stopped */
+	WORLD_DRIPS,	  /* the same, and each look shows a little more launched, none complete */
+	WORLD_CLAIMS_ALL, /* all launched that there can be */
+	WORLD_CREEPS,	  /* a twentieth of the time used, and more wanted */
+};
+
 struct world_proc {
 	bool alive, stopped, latency;
+	enum world_lie lie;
 	uint64_t cost_ns;	    /* of each launch; 0: launches nothing */
 	uint64_t burst_ns, rest_ns; /* launches so much, then rests when it is done; 0: no rest */
 	uint64_t burst_end_ns, rest_until_ns;
@@ -40,6 +50,7 @@ struct world_proc {
 	uint64_t opened_at_ns, closed_at_ns;
 	uint64_t asked_at_ns; /* when it began to wait for the gate; 0: does not */
 	uint64_t longest_wait_ns;
+	uint64_t lied_ns;
 	struct grant grant;
 	bool watched, counts;
 	uint64_t grants; /* times it was told */
@@ -168,6 +179,23 @@ static inline void world_leave(struct world *world, struct world_proc *proc)
 		0);
 }
 
+static inline void world_lie(const struct world *world, struct world_proc *proc,
+			     struct event_usage *usage)
+{
+	if (proc->lie == WORLD_HONEST)
+		return;
+	usage->want = true;
+	usage->held_ns = world->now_ns;
+	if (proc->lie == WORLD_DRIPS)
+		usage->launched_ns = ++proc->lied_ns + WORLD_S;
+	if (proc->lie == WORLD_CREEPS) {
+		usage->completed_ns = (world->now_ns - 5 * WORLD_S) / 20;
+		usage->launched_ns = usage->completed_ns + 1;
+	}
+	if (proc->lie == WORLD_CLAIMS_ALL)
+		usage->launched_ns = UINT64_MAX;
+}
+
 static inline void world_read(struct world *world, bool all)
 {
 	for (uint32_t i = 0; i < world->procs; i++) {
@@ -182,6 +210,7 @@ static inline void world_read(struct world *world, bool all)
 			.held_ns = proc->held_ns +
 				   (proc->held_from_ns ? world->now_ns - proc->held_from_ns : 0),
 			.want = proc->held_from_ns != 0};
+		world_lie(world, proc, &event.usage);
 		world_assert(!world_event(world, event));
 	}
 }
@@ -236,7 +265,9 @@ static inline void world_launch(struct world *world, uint32_t index)
 		proc->held_ns += world->now_ns - proc->held_from_ns;
 		proc->held_from_ns = 0;
 	}
-	by_arbiter = wants && (!proc->grant.open || proc->launched_ns >= proc->grant.credit_ns);
+	wants |= proc->lie != WORLD_HONEST;
+	by_arbiter = wants && (proc->lie != WORLD_HONEST || !proc->grant.open ||
+			       proc->launched_ns >= proc->grant.credit_ns);
 	if (by_arbiter && !proc->asked_at_ns)
 		proc->asked_at_ns = world->now_ns;
 	if (!by_arbiter && proc->asked_at_ns) {

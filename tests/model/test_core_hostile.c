@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Processes that lie in their pages, or have been stopped, beside honest ones: what they waste is
+ * their own tenant's. In virtual time; exact claims.
+ */
+
+#include "core_world.h"
+
+static struct world world;
+
+static const struct policy *const policies[] = {&policy_share, &policy_slo};
+
+static const enum world_lie lies[] = {WORLD_WANTS_ONLY, WORLD_DRIPS, WORLD_CLAIMS_ALL,
+				      WORLD_CREEPS};
+
+/* Tenant 1 is honest and always has work; tenant 2's process lies. */
+static void begin(const struct policy *policy, bool mps, enum world_lie lie)
+{
+	world_begin(&world, policy, mps);
+	world.turns_checked = false;
+	world_tenant(&world, 1, world_plain(100));
+	world_tenant(&world, 2, world_plain(100));
+	world_join(&world, 1, false, 100000);
+	world_join(&world, 2, false, 0)->lie = lie;
+}
+
+/* A latency tenant with requests as long as its rests. */
+static void begin_beside_chat(bool mps, uint64_t request_ns)
+{
+	struct world_proc *chat;
+
+	world_begin(&world, &policy_slo, mps);
+	world_tenant(&world, 1, world_plain(300));
+	world_tenant(&world, 2, world_plain(100));
+	world_tenant(&world, 3, world_plain(100));
+	chat = world_join(&world, 3, true, 50000);
+	chat->burst_ns = chat->rest_ns = request_ns;
+}
+
+/* Of equal weight: the honest one has its half (less a tenth, side by side), whatever the other
+ * says. */
+START_TEST(test_half_is_left)
+{
+	for (int policy = 0; policy < 2; policy++) {
+		for (int mps = 0; mps < 2; mps++) {
+			for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+				begin(policies[policy], mps, lies[i]);
+				world_run(&world, 4 * WORLD_S);
+				ck_assert_msg(
+					world.proc[0].done_ns >= 4 * WORLD_S * 45 / 100,
+					"policy %s, mps %d, lie %d: %llu ms of 4 s",
+					policies[policy]->name, mps, (int)lies[i],
+					(unsigned long long)(world.proc[0].done_ns / WORLD_MS));
+				world_end(&world);
+			}
+		}
+	}
+}
+END_TEST
+
+/* Beside a latency tenant that takes half of the time: a quarter is left, less what gaps cost. */
+START_TEST(test_half_of_what_is_left)
+{
+	for (int mps = 0; mps < 2; mps++) {
+		for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+			begin_beside_chat(mps, 10 * WORLD_MS);
+			world_tenant(&world, 1, world_plain(100));
+			world.turns_checked = false;
+			world_join(&world, 1, false, 100000);
+			world_join(&world, 2, false, 0)->lie = lies[i];
+			world_run(&world, 4 * WORLD_S);
+			ck_assert_msg(world.proc[1].done_ns >= WORLD_S * (mps ? 50 : 75) / 100,
+				      "mps %d, lie %d: %llu ms of 1 s", mps, (int)lies[i],
+				      (unsigned long long)(world.proc[1].done_ns / WORLD_MS));
+			/* Who is latency-critical sees no difference. */
+			ck_assert_uint_ge(world.proc[0].done_ns, 4 * WORLD_S * 45 / 100);
+			world_end(&world);
+		}
+	}
+}
+END_TEST
+
+/* Time that a latency tenant took is held against nobody: weights stay what they are. */
+START_TEST(test_bursts_cost_nobody_a_turn)
+{
+	static const uint64_t request_ms[] = {3, 10, 30, 100};
+
+	for (int mps = 0; mps < 2; mps++) {
+		for (size_t i = 0; i < sizeof(request_ms) / sizeof(request_ms[0]); i++) {
+			uint64_t a_ns, b_ns;
+
+			begin_beside_chat(mps, request_ms[i] * WORLD_MS);
+			world_join(&world, 1, false, 100000);
+			world_join(&world, 2, false, 100000);
+			world_run(&world, 8 * WORLD_S);
+			a_ns = world.proc[1].done_ns;
+			b_ns = world.proc[2].done_ns;
+			ck_assert_msg(a_ns * 1000 / (a_ns + b_ns) >= 725 &&
+					      a_ns * 1000 / (a_ns + b_ns) <= 775,
+				      "mps %d, requests of %llu ms: %llu permille", mps,
+				      (unsigned long long)request_ms[i],
+				      (unsigned long long)(a_ns * 1000 / (a_ns + b_ns)));
+			world_end(&world);
+		}
+	}
+}
+END_TEST
+
+/* A limited tenant's claims, however large and many, do not add up to a small sum. */
+START_TEST(test_claims_do_not_wrap)
+{
+	struct event_tenant set = world_plain(100);
+
+	set.gpu_max_permille = 300;
+	world_begin(&world, &policy_share, true);
+	world.turns_checked = false;
+	world_tenant(&world, 1, set);
+	world_join(&world, 1, false, 100000);
+	for (int i = 0; i < 4; i++)
+		world_join(&world, 1, false, 0)->lie = WORLD_CLAIMS_ALL;
+	world_run(&world, WORLD_S);
+	ck_assert_uint_le(world.proc[0].launched_ns, 31 * WORLD_MS);
+	world_end(&world);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("core hostile");
+	TCase *tcase = tcase_create("virtual time");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, test_half_is_left);
+	tcase_add_test(tcase, test_half_of_what_is_left);
+	tcase_add_test(tcase, test_bursts_cost_nobody_a_turn);
+	tcase_add_test(tcase, test_claims_do_not_wrap);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
