@@ -20,34 +20,45 @@ static uint64_t quota_out_units(const struct share *share)
 	return share->granted_units + share->reclaiming_units;
 }
 
+static uint64_t quota_above(uint64_t taken, uint64_t limit)
+{
+	return taken > limit ? taken - limit : 0;
+}
+
+static uint64_t quota_promised_units(const struct tenant *tenant)
+{
+	return tenant->set.memory_min_bytes / SLUICE_ESCROW_UNIT;
+}
+
 /*
  * What the device must hold when every other tenant has its memory.min, in units. False where
  * nobody else is promised anything: then the driver is the judge.
  */
-static bool quota_promised_units(const struct engine *engine, const struct device *device,
-				 const struct tenant *tenant, uint64_t *ret_taken)
+static bool quota_taken_units(const struct engine *engine, const struct device *device,
+			      const struct tenant *tenant, uint64_t *ret_taken)
 {
 	uint64_t taken = quota_out_units(&tenant->on[device->index]);
 	bool promised = false;
 
 	for (uint32_t t = 0; t < engine->tenants; t++) {
 		const struct tenant *other = engine->tenant[t];
-		uint64_t out, min;
+		uint64_t min;
 
 		if (!other || other == tenant)
 			continue;
-		out = quota_out_units(&other->on[device->index]);
-		min = other->set.memory_min_bytes / SLUICE_ESCROW_UNIT;
+		min = quota_promised_units(other);
 		promised |= min > 0;
-		taken += out > min ? out : min;
+		taken += min + quota_above(quota_out_units(&other->on[device->index]), min);
 	}
 	*ret_taken = taken;
 	return promised;
 }
 
-static uint64_t quota_above(uint64_t taken, uint64_t limit)
+/* What is left of its own promise: that stands, whatever the others say they hold. */
+static uint64_t quota_own_units(const struct device *device, const struct tenant *tenant)
 {
-	return taken > limit ? taken - limit : 0;
+	return quota_above(quota_promised_units(tenant),
+			   quota_out_units(&tenant->on[device->index]));
 }
 
 /* How much is missing, of the tenant's limit and of the device, for `need` more. */
@@ -59,7 +70,8 @@ static void quota_missing(const struct engine *engine, const struct device *devi
 
 	*ret_pool = quota_above(out + need, quota_limit_units(tenant));
 	*ret_room = 0;
-	if (quota_promised_units(engine, device, tenant, &taken))
+	if (quota_taken_units(engine, device, tenant, &taken) &&
+	    need > quota_own_units(device, tenant))
 		*ret_room =
 			quota_above(taken + need, device->record.memory_bytes / SLUICE_ESCROW_UNIT);
 }
@@ -72,9 +84,11 @@ static uint64_t quota_free_units(const struct engine *engine, const struct devic
 
 	if (limit != CORE_NO_LIMIT)
 		free = quota_above(limit, quota_out_units(&tenant->on[device->index]));
-	if (!quota_promised_units(engine, device, tenant, &taken))
+	if (!quota_taken_units(engine, device, tenant, &taken))
 		return free;
 	room = quota_above(device->record.memory_bytes / SLUICE_ESCROW_UNIT, taken);
+	if (room < quota_own_units(device, tenant))
+		room = quota_own_units(device, tenant);
 	return room < free ? room : free;
 }
 
@@ -131,8 +145,7 @@ static uint64_t quota_may_take(const struct quota_round *round, const struct gat
 		return pool > room ? pool : room;
 	if (!round->own_asked)
 		return 0;
-	spare = tenant->set.memory_min_bytes / SLUICE_ESCROW_UNIT;
-	spare = out > spare ? out - spare : 0;
+	spare = quota_above(out, quota_promised_units(tenant));
 	return spare < room ? spare : room;
 }
 

@@ -311,6 +311,34 @@ START_TEST(test_held_already)
 }
 END_TEST
 
+/* What others say they hold, true or not, does not keep a tenant from what it is promised: whether
+ * the device has it, the driver knows. */
+START_TEST(test_a_promise_stands_against_claims)
+{
+	begin();
+	set[2].memory_min_bytes = GIB;
+	set[2].memory_max_bytes = set[3].memory_max_bytes = 2 * TOTAL;
+	for (uint32_t t = 2; t < TENANTS; t++)
+		must(!feed(
+			(struct event){.kind = EVENT_TENANT, .tenant = t, .tenant_set = set[t]}));
+	proc[3] = (struct proc){.alive = true, .tenant = 3, .granted = UNITS(TOTAL)};
+	must(!feed((struct event){.kind = EVENT_JOIN, .process = 3, .tenant = 3}));
+	must(!feed((struct event){
+		.kind = EVENT_ATTACH, .process = 3, .attach = {.held_units = UNITS(TOTAL)}}));
+	join(1, 1);
+	ck_assert_uint_eq(proc[1].credit, UNITS(3 * GIB));
+	proc[1].credit = 0;
+	must(!feed((struct event){.kind = EVENT_MEM_REQUEST, .process = 1, .units = 1}));
+	ck_assert_int_eq(answer, -ENOMEM);
+	/* The same at a request: the promise grows, and is kept when it is asked for. */
+	set[1].memory_min_bytes += GIB;
+	must(!feed((struct event){.kind = EVENT_TENANT, .tenant = 1, .tenant_set = set[1]}));
+	must(!feed((struct event){.kind = EVENT_MEM_REQUEST, .process = 1, .units = UNITS(GIB)}));
+	ck_assert_int_eq(answer, 0);
+	engine_destroy(engine);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("core quota");
@@ -324,6 +352,7 @@ int main(void)
 	tcase_add_test(tcase, test_lowered_limit_takes_back);
 	tcase_add_test(tcase, test_reclaiming);
 	tcase_add_test(tcase, test_held_already);
+	tcase_add_test(tcase, test_a_promise_stands_against_claims);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
