@@ -141,31 +141,30 @@ void escrow_release(struct shim_device *device, uint32_t units)
 	}
 }
 
+uint32_t escrow_leave(struct shim_device *device)
+{
+	uint64_t left = atomic_exchange_explicit(escrow_word(device), 0, memory_order_acq_rel);
+	uint32_t used = sluice_escrow_granted(left) > sluice_escrow_credit(left)
+				? sluice_escrow_granted(left) - sluice_escrow_credit(left)
+				: 0;
+
+	return atomic_fetch_add_explicit(&device->debt_units, used, memory_order_acq_rel) + used;
+}
+
 void escrow_rehome(struct shim_device *device, _Atomic uint64_t *word)
 {
 	_Atomic uint64_t *old = escrow_word(device);
-	uint32_t used = atomic_load_explicit(&device->debt_units, memory_order_relaxed);
-	uint64_t left;
+	uint64_t fresh = atomic_load_explicit(word, memory_order_acquire);
+	/* Taken back is credit alone: what is charged stands until we release it. */
+	uint32_t charged = sluice_escrow_granted(fresh) - sluice_escrow_credit(fresh);
+	uint32_t debt = atomic_load_explicit(&device->debt_units, memory_order_acquire), covered;
 
 	atomic_store_explicit(&device->escrow, word, memory_order_release);
-	left = old ? atomic_exchange_explicit(old, 0, memory_order_acq_rel) : 0;
-	if (sluice_escrow_granted(left) > sluice_escrow_credit(left))
-		used += sluice_escrow_granted(left) - sluice_escrow_credit(left);
-	atomic_store_explicit(&device->debt_units, used, memory_order_release);
-	if (!used)
-		return;
-	if (link_mem_request(device->index, used, sluice_now_ns() + shim.mem_deadline_ns))
-		return;
-	/* Granted in full: the debt becomes use. Frees may have paid part of it meanwhile. */
-	used = atomic_load_explicit(&device->debt_units, memory_order_acquire);
-	while (used && sluice_escrow_reserve(word, used)) {
-		uint32_t still = used;
-
-		if (atomic_compare_exchange_strong_explicit(&device->debt_units, &still, 0,
-							    memory_order_acq_rel,
-							    memory_order_acquire))
-			break;
-		sluice_escrow_release(word, used);
-		used = still;
-	}
+	do
+		covered = debt < charged ? debt : charged;
+	while (!atomic_compare_exchange_weak_explicit(&device->debt_units, &debt, debt - covered,
+						      memory_order_acq_rel, memory_order_acquire));
+	/* Freed since the arbiter was told, from what is charged now and from the word that was left. */
+	escrow_release(device, charged - covered);
+	escrow_release(device, take_stray(old));
 }

@@ -28,8 +28,13 @@ static inline int escrow_reserve(struct shim_device *device, uint32_t units)
 
 void escrow_release(struct shim_device *device, uint32_t units);
 
-/* Moves the account to the word of a new page: what is in use is asked for again, what is not
- * granted becomes a debt that frees pay first. One caller at a time. */
+/*
+ * A change of pages, one caller at a time. escrow_leave gives up the credit of the present word and
+ * says what is in use, which is a debt from then on: frees pay it first, and nothing can be
+ * reserved. The new arbiter charges it to the new word, and escrow_rehome moves there: what is
+ * charged is no debt any more. What the arbiter would not charge stays one.
+ */
+uint32_t escrow_leave(struct shim_device *device);
 void escrow_rehome(struct shim_device *device, _Atomic uint64_t *word);
 
 #endif

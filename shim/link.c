@@ -42,13 +42,14 @@ static bool session_trylock(void)
 /* ---- devices --------------------------------------------------------------------------------------- */
 
 /* With session.lock. */
-static int device_ask(uint32_t ordinal, struct sluice_msg_device *ret_about,
+static int device_ask(uint32_t ordinal, uint32_t held_units, struct sluice_msg_device *ret_about,
 		      struct sluice_msg_device_ok *ret_ok)
 {
 	struct sluice_packet answer;
 	int result;
 
 	link_describe(ordinal, ret_about);
+	ret_about->held_bytes = held_units * (uint64_t)SLUICE_ESCROW_UNIT;
 	result = session_ask(ret_about, SLUICE_MSG_DEVICE, sizeof(*ret_about),
 			     sluice_now_ns() + ANSWER_NS, &answer);
 	if (result)
@@ -80,7 +81,7 @@ int link_device_register(uint32_t ordinal)
 	int result;
 
 	futex_lock(&session.lock);
-	result = device_ask(ordinal, &about, &ok);
+	result = device_ask(ordinal, 0, &about, &ok);
 	if (!result) {
 		session.device[ok.index] =
 			(struct session_device){.used = true, .ordinal = ordinal};
@@ -134,26 +135,37 @@ static bool has_heartbeat(const struct sluice_channel *channel, uint64_t now_ns)
 	return beat_ns > now_ns || now_ns - beat_ns <= HUNG_NS;
 }
 
-/* All devices again, in the new session. With session.lock. */
+/* Into the new session, with what it holds if the page is another. */
+static int device_again(uint32_t index)
+{
+	struct session_device *again = &session.device[index];
+	struct shim_device *device = &shim.device[again->ordinal];
+	struct sluice_msg_device about;
+	struct sluice_msg_device_ok ok;
+	int result =
+		device_ask(again->ordinal, again->rehome ? escrow_leave(device) : 0, &about, &ok);
+
+	if (result)
+		return result;
+	/* Gates and accounts go by the index: an arbiter that numbers them otherwise cannot have
+	 * them. */
+	if (ok.index != index)
+		return -EPROTO;
+	if (again->rehome)
+		escrow_rehome(device, &session.escrow->device[index].word);
+	again->rehome = false;
+	device_home(again->ordinal, index);
+	return 0;
+}
+
+/* With session.lock. */
 static int devices_again(void)
 {
-	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
-		struct sluice_msg_device about;
-		struct sluice_msg_device_ok ok;
-		int result;
+	int result = 0;
 
-		if (!session.device[i].used)
-			continue;
-		result = device_ask(session.device[i].ordinal, &about, &ok);
-		if (result)
-			return result;
-		/* Gates and accounts go by the index: an arbiter that numbers them otherwise
-		 * cannot have them. */
-		if (ok.index != i)
-			return -EPROTO;
-		device_home(session.device[i].ordinal, i);
-	}
-	return 0;
+	for (uint32_t i = 0; !result && i < SLUICE_MAX_DEVICES; i++)
+		result = session.device[i].used ? device_again(i) : 0;
+	return result;
 }
 
 /* One step towards a new session, without waiting for an arbiter that hangs. With session.lock. */
@@ -173,27 +185,8 @@ static void reconnect(uint64_t now_ns)
 		session_close();
 }
 
-/* The accounts move last, outside the lock: the memory is asked for again through the session. */
-static void accounts_rehome(void)
-{
-	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
-		struct session_device *device = &session.device[i];
-
-		futex_lock(&session.lock);
-		if (!device->rehome || link_now.away) {
-			futex_unlock(&session.lock);
-			continue;
-		}
-		device->rehome = false;
-		futex_unlock(&session.lock);
-		escrow_rehome(&shim.device[device->ordinal], &session.escrow->device[i].word);
-	}
-}
-
 static void tick_away(struct sluice_channel *channel, uint64_t now_ns)
 {
-	bool back = false;
-
 	if (now_ns < atomic_load_explicit(&link_now.look_ns, memory_order_relaxed) ||
 	    !session_trylock())
 		return;
@@ -207,10 +200,7 @@ static void tick_away(struct sluice_channel *channel, uint64_t now_ns)
 		atomic_store_explicit(&link_now.retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
 		reconnect(now_ns);
 	}
-	back = !link_now.away;
 	futex_unlock(&session.lock);
-	if (back)
-		accounts_rehome();
 }
 
 /* Mail, and whether the other end is there. */

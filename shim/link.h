@@ -36,12 +36,6 @@ int link_mem_query(uint32_t device_index, uint64_t *ret_max_bytes, uint64_t *ret
  * free, no page mapped. */
 void link_forked(void);
 
-/*
- * After a reconnection with a new escrow page the session calls, per registered device,
- *   escrow_rehome(device, &page->device[index].word)
- * of escrow_client.h, without shim.lock: it asks for what is in use through link_mem_request.
- */
-
 /* ---- for the launch path ----------------------------------------------------------------------- */
 
 enum link_state {

@@ -218,15 +218,13 @@ void process_destroy(struct process *process, const char *why)
 	}
 }
 
-/* No more than could be: the rest is a claim. */
-static uint32_t held_units(const struct process *process, const struct known_device *device,
-			   uint64_t held_bytes)
+/* No more than the GPU has: the rest is a claim. The limit does not count: it may have been
+ * lowered, and what is held above it must not be taken for free when it is given back. */
+static uint32_t held_units(const struct known_device *device, uint64_t held_bytes)
 {
-	if (held_bytes > device->record.memory_bytes)
-		held_bytes = device->record.memory_bytes;
-	if (held_bytes > process->tenant->conf.memory_max_bytes)
-		held_bytes = process->tenant->conf.memory_max_bytes;
-	return sluice_escrow_units(held_bytes);
+	return sluice_escrow_units(held_bytes < device->record.memory_bytes
+					   ? held_bytes
+					   : device->record.memory_bytes);
 }
 
 int process_attach(struct process *process, const struct sluice_msg_device *message,
@@ -257,8 +255,7 @@ int process_attach(struct process *process, const struct sluice_msg_device *mess
 		(struct local_device){.used = true, .device = (uint32_t)device, .gate = 1};
 	atomic_store(&process_page(process, local)->grant.gate, 1);
 	event.device = (uint32_t)device;
-	event.attach.held_units =
-		held_units(process, &arbiter->device[device], message->held_bytes);
+	event.attach.held_units = held_units(&arbiter->device[device], message->held_bytes);
 	atomic_store(process_escrow(process, local), (uint64_t)event.attach.held_units << 32);
 	r = arbiter_feed(arbiter, &event);
 	if (r) {

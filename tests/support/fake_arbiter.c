@@ -191,7 +191,12 @@ static void on_device(struct fake_arbiter *fake, struct fake_session *session,
 	struct sluice_msg_device_ok ok = {.index = session->devices,
 					  .memory_max_bytes = UINT64_MAX};
 	struct sluice_grant *grant = &session->channel->device[ok.index].grant;
+	struct sluice_msg_device about;
 
+	sluice_wire_copy(packet, &about, sizeof(about));
+	fake->memory_granted_units += sluice_escrow_units(about.held_bytes);
+	atomic_store(&session->escrow->device[ok.index].word,
+		     (uint64_t)sluice_escrow_units(about.held_bytes) << 32);
 	atomic_store(&grant->flags, SLUICE_GRANT_MANAGED | fake->grant_flags |
 					    (session->latency ? SLUICE_GRANT_LATENCY : 0));
 	atomic_store(&grant->credit_ns, UINT64_MAX);

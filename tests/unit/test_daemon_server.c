@@ -399,6 +399,23 @@ START_TEST(test_new_arbiter)
 	ck_assert_uint_eq(sluice_escrow_credit(word), 1u << 21);
 	ck_assert_uint_eq(shim_tenant_used(&a), 3ull << 30);
 	shim_close(&a);
+	/* More than the limit, which may have been lowered: it is there all the same, and what of it
+	 * is freed is not to be had again. */
+	shim_join(&a, "train", 0);
+	device.held_bytes = 6ull << 30;
+	shim_device(&a, device);
+	ck_assert_uint_eq(shim_tenant_used(&a), 6ull << 30);
+	sluice_escrow_release(&a.escrow->device[0].word, 3u << 21);
+	wait_until(!sluice_escrow_credit(atomic_load(&a.escrow->device[0].word)) ||
+		   sluice_escrow_granted(atomic_load(&a.escrow->device[0].word)) <= 4u << 21);
+	ck_assert_uint_eq(sluice_escrow_credit(atomic_load(&a.escrow->device[0].word)), 1u << 21);
+	shim_close(&a);
+	/* More than the GPU has cannot be. */
+	shim_join(&a, "train", 0);
+	device.held_bytes = UINT64_MAX;
+	shim_device(&a, device);
+	ck_assert_uint_eq(shim_tenant_used(&a), 16ull << 30);
+	shim_close(&a);
 	fixture_end();
 }
 END_TEST

@@ -161,24 +161,51 @@ START_TEST(a_new_page_takes_the_use_over)
 
 	sluice_escrow_grant(&word, 50);
 	ck_assert_int_eq(escrow_reserve(device, 30), 0);
-	arbiter.word = &fresh;
-	escrow_rehome(device, &fresh);
+	ck_assert_uint_eq(escrow_leave(device), 30);
 	ck_assert_uint_eq(word, 0);
+	fresh = 30ull << 32;
+	escrow_rehome(device, &fresh);
 	ck_assert_uint_eq(fresh, 30ull << 32);
 	ck_assert_uint_eq(device->debt_units, 0);
 	escrow_release(device, 30);
 	ck_assert_uint_eq(fresh, 30ull << 32 | 30);
 	ck_assert_uint_eq(word, 0);
+	ck_assert_uint_eq(arbiter.asked, 0);
 }
 END_TEST
 
-START_TEST(what_is_not_granted_again_is_a_debt_that_frees_pay)
+/* Between what the arbiter is told and the move: nothing to be had, and frees are not lost. */
+START_TEST(frees_on_the_way_to_a_new_page_are_given_back)
+{
+	struct shim_device *device = set_up(0);
+	_Atomic uint64_t fresh = 0;
+
+	sluice_escrow_grant(&word, 50);
+	ck_assert_int_eq(escrow_reserve(device, 30), 0);
+	ck_assert_uint_eq(escrow_leave(device), 30);
+	ck_assert_int_eq(escrow_reserve(device, 1), -ENOMEM);
+	escrow_release(device, 12);
+	/* The arbiter did not answer: the next one is told less. */
+	ck_assert_uint_eq(escrow_leave(device), 18);
+	escrow_release(device, 5);
+	/* It charges what it was told, and grants 7 more. */
+	fresh = 25ull << 32 | 7;
+	escrow_rehome(device, &fresh);
+	ck_assert_uint_eq(fresh, 25ull << 32 | 12);
+	ck_assert_uint_eq(device->debt_units, 0);
+	escrow_release(device, 13);
+	ck_assert_uint_eq(fresh, 25ull << 32 | 25);
+}
+END_TEST
+
+START_TEST(what_is_not_charged_again_is_a_debt_that_frees_pay)
 {
 	struct shim_device *device = set_up(20);
 	_Atomic uint64_t fresh = 0;
 
 	sluice_escrow_grant(&word, 50);
 	ck_assert_int_eq(escrow_reserve(device, 30), 0);
+	ck_assert_uint_eq(escrow_leave(device), 30);
 	arbiter.word = &fresh;
 	escrow_rehome(device, &fresh);
 	ck_assert_uint_eq(device->debt_units, 30);
@@ -213,7 +240,7 @@ static void *churn(void *argument)
 static pthread_mutex_t arbiter_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shim_device *rehomed;
 
-/* Grants into the page that is the account's now, or is about to be. */
+/* Grants into the page that is the account's now. */
 static int request_locked(uint32_t device_index, uint32_t units)
 {
 	pthread_mutex_lock(&arbiter_lock);
@@ -236,7 +263,12 @@ START_TEST(pages_change_under_running_threads)
 	for (unsigned int i = 0; i < 2; i++)
 		ck_assert_int_eq(pthread_create(&thread[i], NULL, churn, device), 0);
 	for (unsigned int i = 0; i < PAGES; i++) {
+		/* An arbiter grants nothing into pages of one that is gone. */
+		pthread_mutex_lock(&arbiter_lock);
+		atomic_store(&pages[i], (uint64_t)escrow_leave(device) << 32);
+		sched_yield();
 		escrow_rehome(device, &pages[i]);
+		pthread_mutex_unlock(&arbiter_lock);
 		sched_yield();
 	}
 	for (unsigned int i = 0; i < 2; i++) {
@@ -422,7 +454,8 @@ int main(void)
 	tcase_add_test(tcase, absence_ends_at_the_deadline);
 	tcase_add_test(tcase, a_free_wakes_who_waits_for_credit);
 	tcase_add_test(tcase, a_new_page_takes_the_use_over);
-	tcase_add_test(tcase, what_is_not_granted_again_is_a_debt_that_frees_pay);
+	tcase_add_test(tcase, frees_on_the_way_to_a_new_page_are_given_back);
+	tcase_add_test(tcase, what_is_not_charged_again_is_a_debt_that_frees_pay);
 	tcase_add_test(tcase, pages_change_under_running_threads);
 	tcase_add_test(tcase, kills_lose_nothing_and_count_nothing_twice);
 	suite_add_tcase(suite, tcase);
