@@ -11,9 +11,9 @@
 #include "shim.h"
 #include "shim_log.h"
 
-#define ATTACH_NS SLUICE_NS_PER_S	   /* for an arbiter that is there and slow */
-#define ANSWER_NS (100 * SLUICE_NS_PER_MS) /* for a device */
-#define QUERY_NS (50 * SLUICE_NS_PER_MS)
+#define ATTACH_NS (2 * SLUICE_NS_PER_S) /* for an arbiter that is there and slow */
+#define ANSWER_NS (2 * SLUICE_NS_PER_S) /* for a device: without it, unmanaged for life */
+#define QUERY_NS (500 * SLUICE_NS_PER_MS)
 #define HUNG_NS SLUICE_NS_PER_S		  /* without a heartbeat */
 #define LOOK_NS (5 * SLUICE_NS_PER_MS)	  /* between two looks for a hang-up */
 #define RETRY_NS (100 * SLUICE_NS_PER_MS) /* between two attempts to connect */
