@@ -7,6 +7,9 @@
 set -u
 . tests/support/system.sh
 
+# Threads in a child of fork are what loaders of data have.
+TSAN_OPTIONS="die_after_fork=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+export TSAN_OPTIONS
 config <<'CONF'
 tenants = ( { name = "batch"; memory = { max = "4 GiB"; }; } );
 CONF

@@ -10,8 +10,14 @@ set -u
 
 seed=${CHAOS_SEED:-$$}
 steps=${CHAOS_STEPS:-60}
-[ -z "${SAN:-}" ] || steps=${CHAOS_STEPS:-20}
+workers=8
+if [ -n "${SAN:-}" ]; then
+	steps=${CHAOS_STEPS:-20}
+	workers=4
+fi
 echo "seed $seed, $steps steps"
+# shellcheck disable=SC2016,SC2034 # for wait_until
+wait_dump='tail -n 100 "$out/steps"; cat "$out/status.json"; for name in $alive; do echo "$name $(pid_of $name)"; show $name; done'
 
 # Requests are short and far apart, so that there is time left beside many of them.
 costs count 100
@@ -132,7 +138,7 @@ step()
 
 settings 500 | config
 arbiter_start
-while [ $number -lt 8 ]; do
+while [ $number -lt $workers ]; do
 	spawn
 done
 count=0

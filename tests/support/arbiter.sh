@@ -6,7 +6,8 @@
 #   arbiter_start              starts it, waits for its socket; its pid is in `arbiter`
 #   arbiter_kill               kill -9
 #   managed PROGRAM [ARG...]   runs a program of tests/e2e under it
-#   wait_until WHAT COMMAND... ten seconds at most (wait_limit: twentieths), then the script fails
+#   wait_until WHAT COMMAND... ten seconds at most (wait_limit: twentieths), then the script
+#                              fails, and does what is in wait_dump before
 
 : "${out:?out names a scratch folder}"
 arbiter=
@@ -47,6 +48,7 @@ wait_until()
 		if [ "$wait_tries" -ge "${wait_limit:-200}" ]; then
 			echo "waited in vain: $wait_what"
 			tail -n 20 "$out/arbiter"
+			eval "${wait_dump:-}"
 			exit 1
 		fi
 		sleep 0.05

@@ -57,6 +57,12 @@ end()
 	done
 	arbiter_kill
 	wait 2>/dev/null
+	# Whoever was killed had no time to fail by it.
+	if grep -lsE 'SUMMARY: [A-Za-z]*Sanitizer|runtime error: ' "$out"/*; then
+		grep -hsE -A 25 'ERROR: |WARNING: |runtime error: ' "$out"/* | head -n 60
+		rm -rf "$out"
+		exit 1
+	fi
 	rm -rf "$out" /dev/shm/simgpu-*-"$SIMGPU_INSTANCE"*
 }
 trap end EXIT
