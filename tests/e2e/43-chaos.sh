@@ -8,7 +8,7 @@
 set -u
 . tests/support/system.sh
 
-seed=${CHAOS_SEED:-$$}
+seed=${CHAOS_SEED:-1}
 steps=${CHAOS_STEPS:-60}
 workers=8
 if [ -n "${SAN:-}" ]; then

@@ -39,6 +39,9 @@ pids=
 wait_limit=1200 # a minute: only what hangs fails
 ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export ASAN_OPTIONS
+# Children of a program with threads start threads of their own, which tsan else ends them for.
+TSAN_OPTIONS="die_after_fork=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+export TSAN_OPTIONS
 # A user's own setting is none of these tests' business.
 unset SLUICE_SOCKET SLUICE_TENANT SLUICE_LOG SIMGPU_COSTS SIMGPU_CONFIG SIMGPU_PRESET SIMGPU_MPS
 
