@@ -54,7 +54,7 @@ int cost_memory_create(struct exec *exec);
 void cost_describe(const struct op *op, struct model_op_desc *desc);
 /* Cuts the kernel for the host's threads. */
 void cost_chunks(struct op *op);
-/* Of the host, at most, in all runs so far; UINT64_MAX: too few to say. */
+/* Of the host, at most, by the runs so far; UINT64_MAX: too few to say. */
 uint64_t cost_host_ns(const struct op *op);
 /* After its run: remembers, and returns the block_ns. */
 uint64_t cost_learn(struct op *op);

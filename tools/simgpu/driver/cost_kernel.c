@@ -199,6 +199,8 @@ uint64_t cost_learn(struct op *op)
 	slot->runs += slot->runs < RUNS_TO_TRUST;
 	slot->block_ns = block_ns(op);
 	slot->host_ns_per_block = op->host_ns / op->blocks;
+	/* A slow run is forgotten over the next ones: the first is slow for every kernel. */
+	slot->host_max_ns -= slot->host_max_ns / 4;
 	if (slot->host_max_ns < op->host_ns)
 		slot->host_max_ns = op->host_ns;
 	return slot->block_ns;

@@ -14,7 +14,7 @@
 /* It takes a sleeping thread this long to wake: what ends sooner, and is quickly done, the launching
  * thread does. */
 #define URGENT_NS 150000
-#define HELP_NS 20000
+#define HELP_NS 30000
 #define STUCK_NS 100000000ull
 
 void worker_push(struct op *op)
