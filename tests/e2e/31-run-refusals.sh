@@ -42,18 +42,31 @@ socket=--socket=$out/socket
 # ---- no arbiter, in every way ----
 # shellcheck disable=SC2086 # two words
 {
-	refused nowhere 'no arbiter answers at .*sluiced --user' "$socket" -- $start
+	refused nowhere 'no arbiter answers at .*sluiced( --user)? --socket .*/socket &' "$socket" -- $start
 	: >"$out/file"
 	refused file 'no arbiter answers at' --socket="$out/file" -- $start
 	refused long 'no arbiter answers at' --socket="$out/$(printf '%0200d' 0)" -- $start
 }
 arbiter_start
 arbiter_kill
-refused stale 'no arbiter answers at .*sluiced --user' "$socket" -- touch "$out/started"
+refused stale 'no arbiter answers at .*sluiced( --user)? --socket .*/socket &' "$socket" -- touch "$out/started"
 arbiter_start
 kill -STOP "$arbiter"
 refused hung 'does not answer: is sluiced hung' "$socket" -- touch "$out/started"
 kill -CONT "$arbiter"
+
+
+# ---- wrong usage: status 2, and nothing is asked of anybody ----
+for wrong in 'run' 'run --no-such-option true' 'run --mps true' 'run --tenant' 'no-such-command' \
+	'status extra' 'status --watch=never' 'set train' 'set train gpu.weight=1 more' 'pause' 'reload now' \
+	'check-config' 'check-config one two' 'doctor extra'; do
+	# shellcheck disable=SC2086 # words
+	"$sluice" $wrong >"$out/said" 2>"$out/why"
+	status=$?
+	[ $status = 2 ] || say_bad "sluice $wrong: exit status $status"
+	[ -s "$out/said" ] && say_bad "sluice $wrong: something on stdout: $(cat "$out/said")"
+	grep -q 'sluice' "$out/why" || say_bad "sluice $wrong: says nothing of use: $(cat "$out/why")"
+done
 
 # ---- tenants ----
 tenant()
@@ -74,8 +87,6 @@ refused description "cannot read the device description $out/none.conf: No such 
 	--simulated="$out/none.conf" -- touch "$out/started"
 refused costs "cannot read the cost table $out/none.conf: No such file" "$socket" --simulated \
 	--costs="$out/none.conf" -- touch "$out/started"
-refused unsimulated 'costs, --instance and --mps go with --simulated' "$socket" --mps -- \
-	touch "$out/started"
 
 # ---- the program ----
 refused missing "cannot run 'no-such-program': No such file" "$socket" -- no-such-program

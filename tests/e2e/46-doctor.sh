@@ -34,7 +34,7 @@ says()
 }
 
 doctor 1 env
-says '^FAIL +arbiter .*start one: sluiced --user'
+says '^FAIL +arbiter .*start one: .*sluiced( --user)? --socket .*/socket &'
 
 arbiter_start
 doctor 0 env

@@ -22,7 +22,8 @@ int cmd_reload(int argc, char **argv);
 int cmd_check_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
-/* Prints `sluice: ` and the sentence to stderr; returns 1. */
+/* Print `sluice: ` and the sentence to stderr; return 1, and 2 for wrong usage. */
 int cmd_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int cmd_misused(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

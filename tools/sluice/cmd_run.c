@@ -164,7 +164,7 @@ int cmd_run(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options))
 		return 2;
 	if (!options.simulated && (options.costs || options.instance || options.mps))
-		return cmd_fail("--costs, --instance and --mps go with --simulated");
+		return cmd_misused("--costs, --instance and --mps go with --simulated");
 	if (target_check(options.command[0], sizeof(why), why, sizeof(program), program) < 0)
 		return cmd_fail("%s", why);
 	if (paths_shim(sizeof(shim), shim) < 0)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,16 +21,31 @@ static const struct cmd commands[] = {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+static void say(const char *format, va_list args)
+{
+	fputs("sluice: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
 int cmd_fail(const char *format, ...)
 {
 	va_list args;
 
-	fputs("sluice: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	say(format, args);
 	va_end(args);
-	fputc('\n', stderr);
 	return 1;
+}
+
+int cmd_misused(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	return 2;
 }
 
 static void usage(FILE *out)
@@ -44,6 +60,7 @@ int main(int argc, char **argv)
 {
 	char name[64];
 
+	argp_err_exit_status = 2;
 	if (argc < 2) {
 		usage(stderr);
 		return 2;

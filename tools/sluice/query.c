@@ -2,6 +2,8 @@
 #include "query.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 
 #include "paths.h"
 #include "sluice/wire_io.h"
+#include "target.h"
 
 static int receive(struct query *query, struct sluice_packet *ret_packet, char *ret_why)
 {
@@ -77,8 +80,45 @@ static int say_hello(struct query *query, char *ret_why)
 	return 0;
 }
 
+/* The command that starts an arbiter for this user, at the socket that was looked at. */
+static void how_to_start(const struct query *query, bool given, size_t size, char *ret_text)
+{
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+	const char *user = geteuid() ? " --user" : "";
+	char program[PATH_MAX];
+
+	/* A user's PATH has no sbin. */
+	if (!target_find("sluiced", sizeof(program), program) ||
+	    paths_sluiced(sizeof(program), program) < 0)
+		snprintf(program, sizeof(program), "sluiced");
+	if (given)
+		snprintf(ret_text, size, "%s%s --socket %s &", program, user, query->socket);
+	else if (!*user || (runtime && *runtime))
+		snprintf(ret_text, size, "%s%s &", program, user);
+	else
+		snprintf(ret_text, size,
+			 "%s --user --socket PATH & and set SLUICE_SOCKET=PATH (XDG_RUNTIME_DIR is "
+			 "not set)",
+			 program);
+}
+
+static void say_unreachable(const struct query *query, bool given, int error, char *ret_why)
+{
+	char how[PATH_MAX + sizeof(query->socket)];
+
+	if (error == -EACCES) {
+		snprintf(ret_why, QUERY_WHY_MAX, "may not connect to the arbiter at %s: %s",
+			 query->socket, strerror(-error));
+		return;
+	}
+	how_to_start(query, given, sizeof(how), how);
+	snprintf(ret_why, QUERY_WHY_MAX, "no arbiter answers at %s (%s); start one: %s",
+		 query->socket, strerror(-error), how);
+}
+
 int query_open(struct query *query, const char *socket_path, char *ret_why)
 {
+	const char *set = secure_getenv("SLUICE_SOCKET");
 	int r;
 
 	memset(query, 0, sizeof(*query));
@@ -89,11 +129,7 @@ int query_open(struct query *query, const char *socket_path, char *ret_why)
 	query->fd = sluice_wire_connect(query->socket);
 	if (query->fd < 0) {
 		r = query->fd;
-		snprintf(ret_why, QUERY_WHY_MAX,
-			 r == -EACCES
-				 ? "may not connect to the arbiter at %s: %s"
-				 : "no arbiter answers at %s (%s); start one: sluiced --user &",
-			 query->socket, strerror(-r));
+		say_unreachable(query, socket_path || (set && *set), r, ret_why);
 		return r;
 	}
 	r = say_hello(query, ret_why);

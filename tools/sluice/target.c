@@ -22,8 +22,7 @@ static int check_executable(const char *path)
 	return S_ISDIR(st.st_mode) ? -EISDIR : 0;
 }
 
-/* The file that execvp would start. */
-static int find_command(const char *command, size_t size, char *ret_path)
+int target_find(const char *command, size_t size, char *ret_path)
 {
 	const char *path = getenv("PATH");
 
@@ -130,7 +129,7 @@ static int check_file(const char *path, int depth, size_t size, char *ret_why, c
 
 		head.text[strcspn(head.text, "\n")] = 0;
 		if (!parse_script(head.text, sizeof(command), command) &&
-		    !find_command(command, sizeof(next), next))
+		    !target_find(command, sizeof(next), next))
 			r = check_file(next, depth + 1, size, ret_why, ret_file);
 	}
 	close(fd);
@@ -141,7 +140,7 @@ int target_check(const char *command, size_t size, char *ret_why, size_t program
 		 char *ret_program)
 {
 	char path[PATH_MAX], file[PATH_MAX];
-	int r = find_command(command, sizeof(path), path);
+	int r = target_find(command, sizeof(path), path);
 
 	if (r < 0) {
 		snprintf(ret_why, size, "cannot run '%s': %s", command, strerror(-r));

@@ -13,4 +13,7 @@
 int target_check(const char *command, size_t size, char *ret_why, size_t program_size,
 		 char *ret_program);
 
+/* The file that execvp would start for `command`. 0 or -errno. */
+int target_find(const char *command, size_t size, char *ret_path);
+
 #endif
