@@ -62,7 +62,7 @@ arbiter_start
 
 # ---- nobody there ----
 sluice status >"$out/text" || say_bad 'status failed with nobody there'
-grep -q '^no GPU seen yet' "$out/text" || say_bad 'status: GPUs where nobody has used one'
+grep -q '^no GPU in use' "$out/text" || say_bad 'status: GPUs where nobody has used one'
 for name in default chat train hog; do
 	grep -Eq "^$name  .* no process" "$out/text" || say_bad "status: no row for $name"
 	is "device of $name" null "$(tenant $name device)"
@@ -129,7 +129,8 @@ for note in 'no MPS' 'tenant chat: the gate works at a fixed level' 'a simulated
 done
 
 # ---- set, and what cannot be set ----
-is 'set' 'until the next reload' "$(sluice set train memory.max='3 GiB')"
+is 'set' 'train: memory.max=3 GiB, until the next reload' \
+	"$(sluice set train memory.max='3 GiB')"
 is 'set: in force' 3221225472 "$(tenant train memory_max_bytes)"
 sluice set train gpu.weight=50 >"$out/said" || say_bad 'set gpu.weight failed'
 case " $(tenant train state) " in
@@ -144,6 +145,7 @@ fails 1 'gpu.weight' sluice set train gpu.weight=heavy
 fails 1 'match.uid|cannot be set|settable' sluice set train match.uid=7
 fails 1 'memory' sluice set train memory.max=lots
 fails 2 'not KEY=VALUE' sluice set train gpu.weight
+fails 2 'not KEY=VALUE' sluice set train =50
 is 'refused sets change nothing' 3221225472 "$(tenant train memory_max_bytes)"
 
 # ---- reload: what was set is undone; a bad file changes nothing ----

@@ -27,13 +27,80 @@ START_TEST(columns_are_as_wide_as_their_widest_cell)
 	ck_assert_int_eq(table_row(&table, (const char *[]){"NAME", "N", "X", NULL}), 0);
 	ck_assert_int_eq(table_row(&table, (const char *[]){"a", "1234", "last", NULL}), 0);
 	ck_assert_int_eq(table_row(&table, (const char *[]){"longer", NULL}), 0);
-	table_print(&table, out);
+	table_print(&table, 0, out);
 	fclose(out);
 	ck_assert_str_eq(text, "NAME       N  X\n"
 			       "a       1234  last\n"
 			       "longer        \n");
 	free(text);
 	table_finish(&table);
+}
+END_TEST
+
+/* Each part begins with the first column, and has as many of the others as fit. */
+START_TEST(wide_tables_are_printed_in_parts)
+{
+	struct table table = {0};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_int_eq(table_row(&table, (const char *[]){"NAME", "ONE", "TWO", "THREE", NULL}),
+			 0);
+	ck_assert_int_eq(table_row(&table, (const char *[]){"a", "1", "2", "3", NULL}), 0);
+	table_print(&table, 20, out);
+	fputs("--\n", out);
+	table_print(&table, 14, out);
+	fputs("--\n", out);
+	table_print(&table, 3, out);
+	fclose(out);
+	ck_assert_str_eq(text, "NAME  ONE  TWO\n"
+			       "a     1    2\n"
+			       "NAME  THREE\n"
+			       "a     3\n"
+			       "--\n"
+			       "NAME  ONE  TWO\n"
+			       "a     1    2\n"
+			       "NAME  THREE\n"
+			       "a     3\n"
+			       "--\n"
+			       "NAME\n"
+			       "a\n"
+			       "NAME  ONE\n"
+			       "a     1\n"
+			       "NAME  TWO\n"
+			       "a     2\n"
+			       "NAME  THREE\n"
+			       "a     3\n");
+	free(text);
+	table_finish(&table);
+}
+END_TEST
+
+START_TEST(long_lines_are_broken_between_words)
+{
+	static const struct {
+		size_t columns;
+		const char *lines, *printed;
+	} cases[] = {
+		{0, "any number of words\n", "any number of words\n"},
+		{19, "any number of words\n\nend", "any number of words\n\nend\n"},
+		{18, "any number of words\nend\n", "any number of\n    words\nend\n"},
+		{10, "a b c d e f g h\n", "a b c d e\n    f g h\n"},
+		{10, "abcdefghijklmnopqr\n", "abcdefghij\n    klmnop\n    qr\n"},
+		{10, "", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *text = NULL;
+		size_t size = 0;
+		FILE *out = open_memstream(&text, &size);
+
+		print_wrapped(cases[i].lines, cases[i].columns, out);
+		fclose(out);
+		ck_assert_str_eq(text, cases[i].printed);
+		free(text);
+	}
 }
 END_TEST
 
@@ -152,6 +219,8 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, columns_are_as_wide_as_their_widest_cell);
+	tcase_add_test(tcase, wide_tables_are_printed_in_parts);
+	tcase_add_test(tcase, long_lines_are_broken_between_words);
 	tcase_add_test(tcase, units_are_readable);
 	tcase_add_test(tcase, kernels_are_named_as_people_write_them);
 	tcase_add_test(tcase, programs_that_no_preload_reaches_are_named);

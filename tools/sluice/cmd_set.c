@@ -51,7 +51,9 @@ static int ask(const struct options *options, uint32_t type, const char *key, co
 	query_close(&query);
 	if (r < 0)
 		return cmd_fail("%s", why);
-	if (*remark)
+	if (key)
+		printf("%s: %s=%s, %s\n", options->word[0], key, value, remark);
+	else if (*remark)
 		puts(remark);
 	return 0;
 }
@@ -71,16 +73,13 @@ int cmd_set(int argc, char **argv)
 
 	if (parse(argc, argv, "TENANT KEY=VALUE",
 		  "Change one setting of a tenant, by its dotted name (gpu.weight, gpu.max, "
-		  "gpu.min, "
-		  "memory.max, memory.min). It lasts until the next reload, and status marks it.\v"
-		  "Example: sluice set train gpu.weight=50",
+		  "gpu.min, memory.max, memory.min, target.p99). It lasts until the next reload, "
+		  "and status marks it.\vExample: sluice set train gpu.weight=50",
 		  &options))
 		return 2;
 	value = strchr(options.word[1], '=');
-	if (!value) {
-		cmd_fail("'%s' is not KEY=VALUE, as in gpu.weight=50", options.word[1]);
-		return 2;
-	}
+	if (!value || value == options.word[1])
+		return cmd_misused("'%s' is not KEY=VALUE, as in gpu.weight=50", options.word[1]);
 	*value++ = 0;
 	return ask(&options, SLUICE_MSG_SET, options.word[1], value);
 }
@@ -111,7 +110,7 @@ int cmd_reload(int argc, char **argv)
 {
 	struct options options = {.wanted = 0};
 
-	if (parse(argc, argv, "",
+	if (parse(argc, argv, NULL,
 		  "Have the arbiter read its configuration again. A bad file changes nothing; the "
 		  "error names file and line.",
 		  &options))

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -44,6 +45,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* 0: not a terminal, or one that does not say. */
+static size_t terminal_columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
 static int print_once(const struct options *options)
 {
 	char why[QUERY_WHY_MAX];
@@ -61,12 +70,12 @@ static int print_once(const struct options *options)
 	if (options->watch && !options->json && isatty(STDOUT_FILENO))
 		fputs("\033[H\033[2J", stdout);
 	r = options->json ? status_print_json(&query, &status, stdout)
-			  : status_print(&query, &status, stdout);
+			  : status_print(&query, &status, terminal_columns(), stdout);
 	status_finish(&status);
 	query_close(&query);
-	if (r == 0 && fflush(stdout))
-		return 1;
-	return r < 0 ? cmd_fail("%s", strerror(-r)) : 0;
+	if (r == 0 && (fflush(stdout) || ferror(stdout)))
+		r = errno ? -errno : -EIO;
+	return r < 0 ? cmd_fail("cannot print the status: %s", strerror(-r)) : 0;
 }
 
 int cmd_status(int argc, char **argv)

@@ -146,7 +146,7 @@ int status_print_json(const struct query *query, const struct status *status, FI
 	json_object_set_new(root, "tenants", tenants);
 	json_object_set_new(root, "processes", processes);
 	json_object_set_new(root, "notes", notes);
-	r = json_dumpf(root, out, JSON_INDENT(2)) ? -EIO : 0;
+	r = json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) ? -EIO : 0;
 	fputc('\n', out);
 	json_decref(root);
 	return r;

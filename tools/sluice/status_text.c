@@ -2,6 +2,7 @@
 #include "status_text.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "query.h"
@@ -126,7 +127,7 @@ static void print_longest(const struct status *status, uint32_t device, FILE *ou
 		name[0] ? name : "(unnamed)", longest->name);
 }
 
-static int print_tenants(const struct status *status, uint32_t device, FILE *out)
+static int print_tenants(const struct status *status, uint32_t device, size_t columns, FILE *out)
 {
 	static const char *const head[] = {
 		"TENANT", "CLASS", "PROCS",	    "GPU USED / DUE",	  "MEMORY", "P50", "P99",
@@ -138,7 +139,7 @@ static int print_tenants(const struct status *status, uint32_t device, FILE *out
 		if (status->tenant[i].device == device)
 			r = add_tenant(&table, &status->tenant[i]);
 	if (r == 0 && table.rows > 1)
-		table_print(&table, out);
+		table_print(&table, columns, out);
 	table_finish(&table);
 	return r;
 }
@@ -154,7 +155,8 @@ static void print_processes(const struct status *status, FILE *out)
 	}
 }
 
-int status_print(const struct query *query, const struct status *status, FILE *out)
+static int print_all(const struct query *query, const struct status *status, size_t columns,
+		     FILE *out)
 {
 	int r = 0;
 
@@ -162,13 +164,17 @@ int status_print(const struct query *query, const struct status *status, FILE *o
 		if (i)
 			fputc('\n', out);
 		print_device(status, &status->device[i], out);
-		r = print_tenants(status, status->device[i].index, out);
+		r = print_tenants(status, status->device[i].index, columns, out);
 		print_longest(status, status->device[i].index, out);
 	}
 	if (!status->devices) {
-		fputs("no GPU seen yet: no process has used one under Sluice\n", out);
-		r = print_tenants(status, UINT32_MAX, out);
+		fputs("no GPU in use: no program uses one under Sluice now\n", out);
+		r = print_tenants(status, UINT32_MAX, columns, out);
 	}
+	if (!status->tenants)
+		fputs("no tenant to show: root and admin_group see all, others those of their own "
+		      "programs\n",
+		      out);
 	print_processes(status, out);
 	for (size_t i = 0; i < status->notes; i++)
 		fprintf(out, "note: %.*s\n", (int)sizeof(status->note[i].text),
@@ -178,5 +184,23 @@ int status_print(const struct query *query, const struct status *status, FILE *o
 					 : "no configuration: everyone is "
 					   "best-effort, weight 100, no quota",
 		query->arbiter.config);
+	return r;
+}
+
+int status_print(const struct query *query, const struct status *status, size_t columns, FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int r;
+
+	if (!memory)
+		return -ENOMEM;
+	r = print_all(query, status, columns, memory);
+	if (fclose(memory) && r == 0)
+		r = -ENOMEM;
+	if (r == 0)
+		print_wrapped(text, columns, out);
+	free(text);
 	return r;
 }

@@ -7,8 +7,9 @@
 struct query;
 struct status;
 
-/* What `sluice status` prints, for people and for programs. Both return 0 or -ENOMEM. */
-int status_print(const struct query *query, const struct status *status, FILE *out);
+/* What `sluice status` prints, for people (a terminal of `columns`, 0: no terminal) and for programs.
+ * Both return 0 or -errno. */
+int status_print(const struct query *query, const struct status *status, size_t columns, FILE *out);
 int status_print_json(const struct query *query, const struct status *status, FILE *out);
 
 #endif

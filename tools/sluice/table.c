@@ -2,6 +2,7 @@
 #include "table.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,24 +42,78 @@ static void find_widths(const struct table *table, size_t *ret_width, size_t *re
 		}
 }
 
-void table_print(const struct table *table, FILE *out)
+static void print_cell(const struct table *table, size_t row, size_t i, size_t width, bool last,
+		       FILE *out)
 {
-	size_t width[TABLE_COLUMNS], columns;
+	const char *cell = table->cell[row][i] ? table->cell[row][i] : "";
 
-	find_widths(table, width, &columns);
-	for (size_t row = 0; row < table->rows; row++) {
-		for (size_t i = 0; i < columns; i++) {
-			const char *cell = table->cell[row][i] ? table->cell[row][i] : "";
-			int last = i + 1 == columns;
+	if (table->right & (1u << i))
+		fprintf(out, "%*s", (int)width, cell);
+	else if (last)
+		fputs(cell, out);
+	else
+		fprintf(out, "%-*s", (int)width, cell);
+	fputs(last ? "\n" : "  ", out);
+}
 
-			if (table->right & (1u << i))
-				fprintf(out, "%*s", (int)width[i], cell);
-			else if (last)
-				fputs(cell, out);
-			else
-				fprintf(out, "%-*s", (int)width[i], cell);
-			fputs(last ? "\n" : "  ", out);
+/* How far the columns from `from` on, and the first, fit beside each other: at least one does. */
+static size_t part_end(const size_t *width, size_t columns, size_t from, size_t room)
+{
+	size_t used = from ? width[0] + 2 : 0, to = from;
+
+	do
+		used += width[to++] + 2;
+	while (to < columns && (!room || used + width[to] <= room));
+	return to;
+}
+
+void table_print(const struct table *table, size_t columns, FILE *out)
+{
+	size_t width[TABLE_COLUMNS], count, from = 0, to;
+
+	find_widths(table, width, &count);
+	for (; from < count; from = to) {
+		to = part_end(width, count, from, columns);
+		for (size_t row = 0; row < table->rows; row++) {
+			if (from)
+				print_cell(table, row, 0, width[0], false, out);
+			for (size_t i = from; i < to; i++)
+				print_cell(table, row, i, width[i], i + 1 == to, out);
 		}
+	}
+}
+
+/* The length of the part of a line that fits, up to a space where there is one. */
+static size_t wrap_at(const char *line, size_t length, size_t room)
+{
+	size_t at;
+
+	if (length <= room)
+		return length;
+	for (at = room; at && line[at] != ' '; at--)
+		;
+	return at ? at : room;
+}
+
+void print_wrapped(const char *lines, size_t columns, FILE *out)
+{
+	const size_t indent = 4;
+
+	while (*lines) {
+		size_t length = strcspn(lines, "\n"),
+		       room = columns > 2 * indent ? columns : length;
+		size_t at = wrap_at(lines, length, room);
+
+		fprintf(out, "%.*s\n", (int)at, lines);
+		while (at < length) {
+			size_t next;
+
+			at += lines[at] == ' ';
+			next = wrap_at(lines + at, length - at, room - indent);
+			fprintf(out, "%*s%.*s\n", (int)indent, "", (int)next, lines + at);
+			at += next;
+		}
+		lines += length + (lines[length] == '\n');
 	}
 }
 

@@ -21,7 +21,10 @@ struct table {
 
 /* `cells`: TABLE_COLUMNS at most, NULL-terminated. Returns 0 or -ENOMEM. */
 int table_row(struct table *table, const char *const *cells);
-void table_print(const struct table *table, FILE *out);
+/* A table wider than `columns` is printed in parts, each with the first column; 0: as wide as it is. */
+void table_print(const struct table *table, size_t columns, FILE *out);
+/* Prints lines, those longer than `columns` broken between words; 0: none are. */
+void print_wrapped(const char *lines, size_t columns, FILE *out);
 void table_finish(struct table *table);
 
 /* "12.3 GiB", "512 KiB"; "-" for UINT64_MAX. */
