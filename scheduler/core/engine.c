@@ -174,13 +174,16 @@ static int on_mem_taken(struct engine *engine, const struct event *event)
 	return gate ? quota_taken(engine, gate, event->units) : -EINVAL;
 }
 
-static int on_mem_reclaimed(struct engine *engine, const struct event *event)
+static int on_mem_absent(struct engine *engine, const struct event *event)
 {
 	struct tenant *tenant = lives_find_tenant(engine, event->tenant);
 
 	if (!tenant || event->device >= CORE_MAX_DEVICES)
 		return -EINVAL;
-	quota_reclaimed(&tenant->on[event->device], event->units);
+	if (event->kind == EVENT_MEM_HELD)
+		quota_held(&tenant->on[event->device], event->units);
+	else
+		quota_reclaimed(&tenant->on[event->device], event->units);
 	return 0;
 }
 
@@ -212,7 +215,8 @@ static int engine_dispatch(struct engine *engine, const struct event *event)
 	case EVENT_TIMER: return on_timer(engine, event);
 	case EVENT_MEM_REQUEST: return on_mem_request(engine, event);
 	case EVENT_MEM_TAKEN: return on_mem_taken(engine, event);
-	case EVENT_MEM_RECLAIMED: return on_mem_reclaimed(engine, event);
+	case EVENT_MEM_HELD:
+	case EVENT_MEM_RECLAIMED: return on_mem_absent(engine, event);
 	}
 	return -EINVAL;
 }
@@ -221,7 +225,7 @@ static int engine_dispatch(struct engine *engine, const struct event *event)
 static bool engine_decides_at(enum event_kind kind)
 {
 	return kind != EVENT_USAGE && kind != EVENT_JOIN && kind != EVENT_MEM_REQUEST &&
-	       kind != EVENT_MEM_TAKEN && kind != EVENT_MEM_RECLAIMED;
+	       kind != EVENT_MEM_TAKEN && kind != EVENT_MEM_HELD && kind != EVENT_MEM_RECLAIMED;
 }
 
 int engine_event(struct engine *engine, const struct event *event)

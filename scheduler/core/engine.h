@@ -41,7 +41,9 @@ enum event_kind {
 	EVENT_TIMER,	     /* the time asked for, or the slow tick */
 	EVENT_MEM_REQUEST,   /* process, device, .units missing */
 	EVENT_MEM_TAKEN,     /* process, device, .units: answer to ACTION_MEM_TAKE_BACK */
-	EVENT_MEM_RECLAIMED, /* tenant, device, .units: a dead process's memory is free now */
+	EVENT_MEM_HELD,	     /* tenant, device, .units: of a process that is not there yet or any
+				more; they return by EVENT_MEM_RECLAIMED */
+	EVENT_MEM_RECLAIMED, /* tenant, device, .units: such memory is free now */
 };
 
 struct event_device {

@@ -281,6 +281,11 @@ void quota_leave(struct gate *gate, bool reclaim)
 		round->busy = false;
 }
 
+void quota_held(struct share *share, uint32_t units)
+{
+	share->reclaiming_units += units;
+}
+
 void quota_reclaimed(struct share *share, uint32_t units)
 {
 	share->reclaiming_units -=

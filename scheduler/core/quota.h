@@ -25,6 +25,8 @@ void quota_limit_changed(struct engine *engine, struct device *device, struct te
 /* What a tenant over its limit has freed since is not its to use again: slow tick. */
 void quota_tick(struct engine *engine, struct device *device);
 void quota_leave(struct gate *gate, bool reclaim);
+/* Of processes that are not there: neither free nor anybody's. */
+void quota_held(struct share *share, uint32_t units);
 void quota_reclaimed(struct share *share, uint32_t units);
 
 #endif

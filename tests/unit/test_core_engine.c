@@ -39,9 +39,9 @@ static void begin(void)
 START_TEST(test_names_what_is_not_there)
 {
 	static const enum event_kind kinds[] = {
-		EVENT_DEVICE_GONE, EVENT_TENANT_GONE, EVENT_JOIN,	  EVENT_LEAVE,
-		EVENT_ATTACH,	   EVENT_USAGE,	      EVENT_WANT,	  EVENT_PAUSE,
-		EVENT_MEM_REQUEST, EVENT_MEM_TAKEN,   EVENT_MEM_RECLAIMED};
+		EVENT_DEVICE_GONE, EVENT_TENANT_GONE, EVENT_JOIN,     EVENT_LEAVE,
+		EVENT_ATTACH,	   EVENT_USAGE,	      EVENT_WANT,     EVENT_PAUSE,
+		EVENT_MEM_REQUEST, EVENT_MEM_TAKEN,   EVENT_MEM_HELD, EVENT_MEM_RECLAIMED};
 
 	begin();
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
