@@ -179,6 +179,15 @@ static inline int sluice_wire_is_text(const char *field, size_t size)
 	return memchr(field, 0, size) != NULL;
 }
 
+/* Text of a peer that goes on to people: nothing in it ends a line or drives a terminal. */
+static inline void sluice_wire_printable(char *text)
+{
+	for (; *text; text++) {
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+	}
+}
+
 /* Waits until the socket has `events` (POLLIN, POLLOUT) or hangs up; UINT64_MAX: for ever.
  * Returns 0, -ETIMEDOUT or -errno. */
 static inline int sluice_wire_wait(int fd, short events, uint64_t deadline_ns)

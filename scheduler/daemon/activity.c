@@ -102,7 +102,9 @@ static void activity_send_own(struct process *process)
 
 	sluice_wire_head(&message, SLUICE_MSG_ACTIVITY_OWN, sizeof(message), 0, 0);
 	if (connection_send_fds(process->connection, &message, &process->activity.fd, 1))
-		log_warning("tenant %s (pid %d): the activity page could not be sent",
+		log_limited(&process->arbiter->log_peers, LOG_LEVEL_WARNING,
+			    process->arbiter->now_ns,
+			    "tenant %s (pid %d): the activity page could not be sent",
 			    process->tenant->conf.name, (int)process->identity.pid);
 	grant_bump_mail(process);
 }
@@ -155,7 +157,8 @@ int activity_mapped(struct process *process, int32_t status)
 	if (!process->latency)
 		return -EBADMSG;
 	if (status) {
-		log_warning(
+		log_limited(
+			&process->arbiter->log_peers, LOG_LEVEL_WARNING, process->arbiter->now_ns,
 			"tenant %s (pid %d): could not map its activity page: %s; it holds nobody",
 			process->tenant->conf.name, (int)process->identity.pid,
 			strerror(status < 0 && status > -4096 ? -status : EINVAL));
@@ -245,7 +248,8 @@ static void activity_look(struct process *owner, uint32_t local, uint64_t now_ns
 	if (stale == own->stale)
 		return;
 	own->stale = stale;
-	log_warning("tenant %s (pid %d): %s", owner->tenant->conf.name, (int)owner->identity.pid,
+	log_limited(&owner->arbiter->log_peers, LOG_LEVEL_WARNING, now_ns, "tenant %s (pid %d): %s",
+		    owner->tenant->conf.name, (int)owner->identity.pid,
 		    stale ? "active without a sign of life: it no longer holds the others"
 			  : "moves again: it holds the others when active");
 	activity_show_all(owner, local);

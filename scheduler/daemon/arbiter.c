@@ -7,8 +7,8 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
+#include "daemon/absent.h"
 #include "daemon/connection.h"
-#include "daemon/devices.h"
 #include "daemon/nvml.h"
 #include "daemon/process.h"
 #include "daemon/ticks.h"
@@ -98,16 +98,18 @@ int arbiter_feed(struct arbiter *arbiter, struct event *event)
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *userdata)
 {
 	struct arbiter *arbiter = userdata;
+	char text[CONFIG_ERROR_TEXT_MAX];
 	struct config_error error;
 
 	arbiter_now(arbiter);
 	(void)sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
 			 (unsigned long long)(arbiter->now_ns / 1000));
-	if (reload_file(arbiter, &error))
-		log_error("%s:%u: %s; the configuration in force stays", error.file, error.line,
-			  error.message);
-	else
+	if (reload_file(arbiter, &error)) {
+		config_describe(&error, text, sizeof(text));
+		log_error("%s; the configuration in force stays", text);
+	} else {
 		log_info("configuration reloaded");
+	}
 	(void)sd_notify(0, "READY=1");
 	return 0;
 }
@@ -147,6 +149,7 @@ static int add_sources(struct arbiter *arbiter)
 
 static int load_config(struct arbiter *arbiter)
 {
+	char text[CONFIG_ERROR_TEXT_MAX];
 	struct config_error error;
 
 	if (!arbiter->config_file) {
@@ -155,10 +158,8 @@ static int load_config(struct arbiter *arbiter)
 	}
 	if (!config_load(&arbiter->config, arbiter->config_file, 0, &error))
 		return 0;
-	if (error.line)
-		log_error("%s:%u: %s", error.file, error.line, error.message);
-	else
-		log_error("%s: %s", error.file, error.message);
+	config_describe(&error, text, sizeof(text));
+	log_error("%s", text);
 	return -EINVAL;
 }
 
@@ -188,6 +189,9 @@ int arbiter_create(const struct options *options, struct arbiter **ret_arbiter)
 		reload_apply(arbiter);
 		r = server_listen(arbiter);
 	}
+	/* The socket is ours by now, and so is the file beside it. */
+	if (r >= 0)
+		absent_load(arbiter);
 	if (r < 0) {
 		arbiter_destroy(arbiter);
 		return r;
@@ -210,11 +214,13 @@ void arbiter_destroy(struct arbiter *arbiter)
 {
 	if (!arbiter)
 		return;
+	arbiter->ending = true;
 	server_finish(arbiter);
 	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		if (arbiter->process[i])
 			process_destroy(arbiter->process[i], "is left alone: the arbiter ends");
 	}
+	absent_finish(arbiter);
 	sd_event_source_unref(arbiter->timer_source);
 	sd_event_source_unref(arbiter->tick_source);
 	sd_event_unref(arbiter->loop);

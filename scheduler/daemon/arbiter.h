@@ -15,6 +15,7 @@
 #include "core/engine.h"
 #include "daemon/config.h"
 #include "daemon/identity.h"
+#include "daemon/ledger.h"
 #include "daemon/log.h"
 #include "daemon/pages.h"
 #include "sluice/pages.h"
@@ -47,13 +48,15 @@ struct tenant_entry {
 	bool leaving;
 	struct config_tenant conf;
 	uint32_t processes;
+	uint32_t holds;			      /* memory counted for it whose holder is not there */
 	struct tally *past[CORE_MAX_DEVICES]; /* of processes that have ended; NULL: none has */
 };
 
 /* Memory of a dead process that the driver has not freed yet. */
 struct reclaim {
 	pid_t pid;
-	uint32_t tenant, device, units;
+	struct tenant_entry *tenant;
+	uint32_t device, units;
 	uint64_t since_ns;
 };
 #define MAX_RECLAIMS 256
@@ -64,7 +67,7 @@ struct arbiter {
 	int listen_fd;
 	const char *config_file; /* in force or to be tried at a reload; NULL: none */
 	char socket_path[CONFIG_PATH_MAX];
-	bool user_mode, socket_is_ours;
+	bool user_mode, socket_is_ours, ending;
 	struct config config;
 	struct engine *engine;
 	struct nvml *nvml; /* NULL: not there */
@@ -75,6 +78,8 @@ struct arbiter {
 	struct connection *connections; /* owned; doubly linked */
 	struct reclaim reclaim[MAX_RECLAIMS];
 	uint32_t reclaims;
+	struct absent *absent; /* processes of an earlier arbiter; owned */
+	struct ledger ledger;
 	struct event answer[CORE_MAX_DEVICES]; /* to what the core asked, not brought yet */
 	uint32_t answers;
 	uint32_t generation;		       /* of the latest activity page */
@@ -98,6 +103,9 @@ int arbiter_feed(struct arbiter *arbiter, struct event *event);
 void reload_apply(struct arbiter *arbiter);
 /* The tenant's place is free. */
 void reload_forget(struct tenant_entry *entry);
+/* A process, or a hold, of the tenant less: it ends if it was leaving, and that was the last. */
+void reload_unhold(struct arbiter *arbiter, struct tenant_entry *entry);
+void reload_release(struct arbiter *arbiter, struct tenant_entry *entry);
 /* Parse, check, swap. -EINVAL and *reterr: nothing has changed. */
 int reload_file(struct arbiter *arbiter, struct config_error *reterr);
 int reload_set(struct arbiter *arbiter, const struct sluice_msg_set *set,

@@ -20,6 +20,14 @@ void config_fail(struct config_error *error, const char *file, unsigned int line
 	va_end(args);
 }
 
+void config_describe(const struct config_error *error, char *ret_text, size_t room)
+{
+	if (error->line)
+		snprintf(ret_text, room, "%s:%u: %s", error->file, error->line, error->message);
+	else
+		snprintf(ret_text, room, "%s: %s", error->file, error->message);
+}
+
 /* Which table a group is read by, and where its values go. */
 struct reader {
 	const struct config_key *keys;

@@ -29,6 +29,8 @@ struct config_error {
 	char message[SLUICE_TEXT_MAX];
 };
 
+#define CONFIG_ERROR_TEXT_MAX (CONFIG_PATH_MAX + SLUICE_TEXT_MAX + 16)
+
 struct config_match {
 	uint32_t uid, gid; /* CONFIG_NO_ID: not looked at */
 	char cgroup[CONFIG_GLOB_MAX];
@@ -92,6 +94,8 @@ void config_print(const struct config *config, FILE *out);
 /* The list of keys in the manual page's own language. */
 void config_print_manual(FILE *out);
 
+/* FILE:LINE: message, or FILE: message. */
+void config_describe(const struct config_error *error, char *ret_text, size_t room);
 void config_fail(struct config_error *error, const char *file, unsigned int line,
 		 const char *format, ...) __attribute__((format(printf, 4, 5)));
 

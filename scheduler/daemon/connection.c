@@ -44,9 +44,10 @@ void connection_destroy(struct connection *connection)
 
 static int outbox_push(struct connection *connection, const struct sluice_msg_header *message)
 {
+	size_t room = connection->kind == CONNECTION_TOOL ? OUTBOX_MAX_BYTES : OUTBOX_SHIM_BYTES;
 	struct outbox_packet *packet;
 
-	if (connection->outbox_bytes + message->size > OUTBOX_MAX_BYTES)
+	if (connection->outbox_bytes + message->size > room)
 		return -ENOBUFS;
 	packet = malloc(sizeof(*packet) + message->size);
 	if (!packet)

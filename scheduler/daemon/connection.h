@@ -12,7 +12,8 @@
 
 enum connection_kind { CONNECTION_NEW, CONNECTION_SHIM, CONNECTION_TOOL };
 
-#define OUTBOX_MAX_BYTES (4u << 20)
+#define OUTBOX_MAX_BYTES (4u << 20) /* of a tool: the rows of one status */
+#define OUTBOX_SHIM_BYTES (64u << 10)
 
 struct outbox_packet {
 	struct outbox_packet *next;

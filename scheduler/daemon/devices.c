@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/absent.h"
 #include "daemon/nvml.h"
+#include "daemon/reclaim.h"
 #include "sluice/wire_io.h"
 
 #define DEVICES_PER_USER 8u /* that nobody else has entered */
@@ -77,11 +79,13 @@ static int devices_add(struct arbiter *arbiter, const struct sluice_msg_device *
 		arbiter->device[free_index].used = false;
 		return r;
 	}
-	log_info("gpu %d: %s, %u SMs, %llu MiB%s, processes %s", free_index, message->name,
-		 message->sms,
-		 (unsigned long long)(arbiter->device[free_index].record.memory_bytes >> 20),
-		 message->simulated ? ", simulated" : "",
-		 message->mps ? "overlap (MPS)" : "take turns (no MPS)");
+	absent_device(arbiter, (uint32_t)free_index);
+	log_limited(&arbiter->log_lives, LOG_LEVEL_INFO, arbiter->now_ns,
+		    "gpu %d: %s, %u SMs, %llu MiB%s, processes %s", free_index, message->name,
+		    message->sms,
+		    (unsigned long long)(arbiter->device[free_index].record.memory_bytes >> 20),
+		    message->simulated ? ", simulated" : "",
+		    message->mps ? "overlap (MPS)" : "take turns (no MPS)");
 	return free_index;
 }
 
@@ -103,7 +107,8 @@ int devices_enter(struct arbiter *arbiter, const struct sluice_msg_device *messa
 	device->processes++;
 	if (device->record.mps && !message->mps) {
 		device->record.mps = 0;
-		log_warning("gpu %d: a process outside MPS has come; best-effort processes take "
+		log_limited(&arbiter->log_peers, LOG_LEVEL_WARNING, arbiter->now_ns,
+			    "gpu %d: a process outside MPS has come; best-effort processes take "
 			    "turns from now on",
 			    index);
 		(void)devices_tell(arbiter, (uint32_t)index);
@@ -111,19 +116,30 @@ int devices_enter(struct arbiter *arbiter, const struct sluice_msg_device *messa
 	return index;
 }
 
-void devices_leave(struct arbiter *arbiter, uint32_t index)
+void devices_settle(struct arbiter *arbiter, uint32_t index)
 {
 	struct event event = {.kind = EVENT_DEVICE_GONE, .device = index};
 
-	if (--arbiter->device[index].processes)
-		return;
 	/* Memory that is still being freed is accounted on the device: it stays until then. */
-	for (uint32_t i = 0; i < arbiter->reclaims; i++) {
-		if (arbiter->reclaim[i].device == index)
-			return;
-	}
+	if (!arbiter->device[index].used || arbiter->device[index].processes ||
+	    reclaim_is_on(arbiter, index))
+		return;
 	arbiter->device[index].used = false;
+	absent_device_gone(arbiter, index);
 	(void)arbiter_feed(arbiter, &event);
+}
+
+void devices_leave(struct arbiter *arbiter, uint32_t index)
+{
+	arbiter->device[index].processes--;
+	devices_settle(arbiter, index);
+}
+
+/* Anyone can register a GPU that is not there: that must not keep a configuration out. */
+static bool devices_is_vouched(const struct arbiter *arbiter, const struct known_device *device)
+{
+	return !device->uid || device->uid == geteuid() ||
+	       nvml_knows(arbiter->nvml, device->record.uuid);
 }
 
 uint64_t devices_least_bytes(const struct arbiter *arbiter)
@@ -133,7 +149,8 @@ uint64_t devices_least_bytes(const struct arbiter *arbiter)
 	for (int i = 0; i < CORE_MAX_DEVICES; i++) {
 		const struct known_device *device = &arbiter->device[i];
 
-		if (device->used && (!least || device->record.memory_bytes < least))
+		if (device->used && devices_is_vouched(arbiter, device) &&
+		    (!least || device->record.memory_bytes < least))
 			least = device->record.memory_bytes;
 	}
 	return least;

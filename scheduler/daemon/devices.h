@@ -15,7 +15,9 @@ int devices_enter(struct arbiter *arbiter, const struct sluice_msg_device *messa
 		  const char **ret_why);
 /* One process less; the last one takes the record with it. */
 void devices_leave(struct arbiter *arbiter, uint32_t index);
-/* Memory of the smallest known device; 0: none is known. */
+/* The record goes, if nobody and nothing is on the device any more. */
+void devices_settle(struct arbiter *arbiter, uint32_t index);
+/* Memory of the smallest GPU that root, our own user or NVML knows; 0: none is known. */
 uint64_t devices_least_bytes(const struct arbiter *arbiter);
 
 #endif

@@ -71,8 +71,7 @@ bool identity_is_stopped(pid_t pid)
 	return state && (*state == 'T' || *state == 't');
 }
 
-/* Start of the process, ns since boot; 0: unknown. */
-static uint64_t start_time_ns(pid_t pid)
+uint64_t identity_start_ns(pid_t pid)
 {
 	char stat[1024];
 	const char *field;
@@ -108,7 +107,7 @@ static int peer_pidfd(int fd, pid_t pid)
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
 		return -errno;
-	if (start_time_ns(pid) > seen_ns) {
+	if (identity_start_ns(pid) > seen_ns) {
 		close(pidfd);
 		return -ESRCH;
 	}

@@ -34,6 +34,9 @@ void identity_finish(struct identity *identity);
 /* Is the process stopped (SIGSTOP, debugger)? */
 bool identity_is_stopped(pid_t pid);
 
+/* Start of the process, ns since boot, to 10 ms; 0: there is none, or it cannot be seen. */
+uint64_t identity_start_ns(pid_t pid);
+
 /* /proc/PID/cgroup's text to the list of paths in struct identity: for version 1 and 2. */
 void identity_parse_cgroups(const char *text, char *ret_paths, size_t room);
 

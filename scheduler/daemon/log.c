@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/log.h"
 
-#include "sluice/clock.h"
+#include "sluice/wire_io.h"
 
 #define LIMIT_BURST 10u
 #define LINE_MAX_BYTES 700
@@ -21,10 +21,7 @@ static void log_line(enum log_level level, const char *format, va_list args)
 
 	if (length < 0)
 		return;
-	for (char *c = line; *c; c++) {
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	}
+	sluice_wire_printable(line);
 	if (log_prefix)
 		fprintf(stderr, "<%d>%s\n", (int)level, line);
 	else

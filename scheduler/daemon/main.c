@@ -4,10 +4,10 @@
 
 static int say_error(const struct config_error *error)
 {
-	if (error->line)
-		fprintf(stderr, "%s:%u: %s\n", error->file, error->line, error->message);
-	else
-		fprintf(stderr, "%s: %s\n", error->file, error->message);
+	char text[CONFIG_ERROR_TEXT_MAX];
+
+	config_describe(error, text, sizeof(text));
+	fprintf(stderr, "%s\n", text);
 	return 1;
 }
 

@@ -74,8 +74,19 @@ int memory_request(struct process *process, const struct sluice_msg_mem *message
 	return arbiter_feed(process->arbiter, &event);
 }
 
+/* What the core says is granted, into the ledger. */
+static void memory_note(struct process *process, uint32_t local, uint32_t granted)
+{
+	ledger_note(process->record, local,
+		    process->arbiter->device[process->local[local].device].record.uuid, granted);
+}
+
 void memory_granted(struct process *process, uint32_t local, uint32_t units)
 {
+	/* Before it can be used. */
+	memory_note(process, local,
+		    engine_granted_units(process->arbiter->engine, process->index,
+					 process->local[local].device));
 	sluice_escrow_grant(process_escrow(process, local), units);
 	if (process->asking && process->ask_local == local)
 		(void)memory_answer(process, 0);
@@ -91,9 +102,14 @@ uint32_t memory_take_back(struct process *process, uint32_t local, uint32_t unit
 {
 	uint32_t credit = memory_credit(process, local);
 
+	uint32_t granted = engine_granted_units(process->arbiter->engine, process->index,
+						process->local[local].device);
+
 	if (credit < units)
 		units = credit;
-	return sluice_escrow_take_back(process_escrow(process, local), units);
+	units = sluice_escrow_take_back(process_escrow(process, local), units);
+	memory_note(process, local, granted - units);
+	return units;
 }
 
 int memory_query(struct process *process, const struct sluice_msg_mem *message)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 
+#include "daemon/absent.h"
 #include "daemon/connection.h"
 #include "daemon/process.h"
 #include "daemon/status.h"
 
-/* A note's subject is a tenant, a device or a process; each function says whether there is a note
- * about it. Positions: tenants first, then devices, then processes; NOTES_EACH kinds a subject. */
-#define NOTES_EACH 4u
+/* A note's subject is a tenant, a device, a process or an absent one; each function says whether
+ * there is a note about it. Positions: in that order, NOTES_EACH kinds a subject. */
+#define NOTES_EACH 5u
 
 static bool note(char *ret_note, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -161,28 +162,33 @@ static bool note_process(const struct arbiter *arbiter, const struct process *pr
 				      "GPU and is not held for them",
 				      name, (int)process->identity.pid, unseen);
 	case 3:
+		return process->latency !=
+			       (process->tenant->conf.tenant_class == SLUICE_LATENCY_CRITICAL) &&
+		       note(ret_note, room,
+			    "tenant %s (pid %d): came when the tenant was %s, and stays so until "
+			    "it "
+			    "is started anew",
+			    name, (int)process->identity.pid,
+			    process->latency ? "latency-critical" : "best-effort");
+	case 4:
 		return *process->note && note(ret_note, room, "tenant %s (pid %d): %.400s", name,
 					      (int)process->identity.pid, process->note);
 	default: return false;
 	}
 }
 
-static bool shows_process(const struct connection *connection, bool all,
-			  const struct process *process)
+/* One that an earlier arbiter knew. */
+static bool note_absent(const struct ledger_entry *entry, char *ret_note, size_t room)
 {
-	return all || process->identity.uid == connection->identity.uid;
-}
+	uint64_t units = 0;
 
-static bool shows_tenant(const struct connection *connection, bool all,
-			 const struct tenant_entry *entry)
-{
-	for (uint32_t i = 0; !all && i < connection->arbiter->process_end; i++) {
-		const struct process *process = connection->arbiter->process[i];
-
-		if (process && process->tenant == entry && shows_process(connection, all, process))
-			return true;
-	}
-	return all;
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
+		units += entry->account[i].used ? entry->account[i].units : 0;
+	return units && note(ret_note, room,
+			     "tenant %s (pid %d): has not come back since the arbiter was started "
+			     "anew; the %llu MiB granted to it stay counted until it does, or ends",
+			     entry->tenant, (int)entry->pid,
+			     (unsigned long long)(units * SLUICE_ESCROW_UNIT >> 20));
 }
 
 bool status_next_note(struct connection *connection, bool all, uint32_t *at, char *ret_note,
@@ -190,27 +196,35 @@ bool status_next_note(struct connection *connection, bool all, uint32_t *at, cha
 {
 	const struct arbiter *arbiter = connection->arbiter;
 	const uint32_t devices = CORE_MAX_TENANTS, processes = devices + CORE_MAX_DEVICES;
+	const uint32_t absents = processes + CORE_MAX_PROCESSES;
 
-	while (*at / NOTES_EACH < processes + CORE_MAX_PROCESSES) {
+	for (;;) {
 		uint32_t subject = *at / NOTES_EACH, kind = (*at)++ % NOTES_EACH;
 		bool said = false;
 
 		if (subject < devices) {
 			const struct tenant_entry *entry = &arbiter->tenant[subject];
 
-			said = entry->used && shows_tenant(connection, all, entry) &&
+			said = entry->used && status_shows_tenant(connection, all, entry) &&
 			       note_tenant(arbiter, entry, kind, ret_note, room);
 		} else if (subject < processes) {
 			said = arbiter->device[subject - devices].used &&
 			       note_device(arbiter, subject - devices, kind, ret_note, room);
-		} else {
+		} else if (subject < absents) {
 			const struct process *process = arbiter->process[subject - processes];
 
-			said = process && shows_process(connection, all, process) &&
+			said = process &&
+			       status_shows_uid(connection, all, process->identity.uid) &&
 			       note_process(arbiter, process, kind, ret_note, room);
+		} else {
+			const struct ledger_entry *entry = absent_at(arbiter, subject - absents);
+
+			if (!entry)
+				return false;
+			said = !kind && status_shows_uid(connection, all, entry->uid) &&
+			       note_absent(entry, ret_note, room);
 		}
 		if (said)
 			return true;
 	}
-	return false;
 }

@@ -202,14 +202,14 @@ static int nvml_ask(struct nvml_gpu *gpu, nvml_processes_fn ask)
 	return 0;
 }
 
-int nvml_processes(struct nvml *nvml, const uint8_t *uuid, uint64_t now_ns,
+int nvml_processes(struct nvml *nvml, const uint8_t *uuid, uint64_t since_ns, uint64_t now_ns,
 		   const struct nvml_process **ret_processes, uint32_t *ret_count)
 {
 	struct nvml_gpu *gpu = nvml_find(nvml, uuid);
 
 	if (!gpu)
 		return -ENODEV;
-	if (!gpu->asked_ns || now_ns - gpu->asked_ns >= KEEP_NS) {
+	if (!gpu->asked_ns || gpu->asked_ns < since_ns || now_ns - gpu->asked_ns >= KEEP_NS) {
 		gpu->asked_ns = now_ns;
 		gpu->count = 0;
 		gpu->status = nvml_ask(gpu, nvml->processes);

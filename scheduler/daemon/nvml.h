@@ -32,8 +32,9 @@ void nvml_close(struct nvml *nvml);
 /* Puts the driver's own memory size into the record, if it knows the GPU. */
 void nvml_correct(struct nvml *nvml, struct sluice_msg_device *record);
 bool nvml_knows(struct nvml *nvml, const uint8_t *uuid);
-/* Processes on the GPU now, at most NVML_MAX_PROCESSES; -ENODEV: not known. */
-int nvml_processes(struct nvml *nvml, const uint8_t *uuid, uint64_t now_ns,
+/* Processes on the GPU now, at most NVML_MAX_PROCESSES; -ENODEV: not known. An answer that was kept
+ * counts only if it is of `since_ns` or later. */
+int nvml_processes(struct nvml *nvml, const uint8_t *uuid, uint64_t since_ns, uint64_t now_ns,
 		   const struct nvml_process **ret_processes, uint32_t *ret_count);
 
 #endif

@@ -61,22 +61,25 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static void set_user_paths(struct command_line *line)
+static void set_user_socket(struct command_line *line)
 {
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+
+	if (line->options.socket)
+		return;
+	if (!runtime || !*runtime) {
+		fprintf(stderr, "sluiced: XDG_RUNTIME_DIR is not set; say where to listen with "
+				"--socket PATH\n");
+		exit(2);
+	}
+	snprintf(line->socket_path, sizeof(line->socket_path), "%s%s", runtime, SLUICE_SOCKET_USER);
+	line->options.socket = line->socket_path;
+}
+
+static void set_user_config(struct command_line *line)
+{
 	const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
 
-	if (!line->options.socket) {
-		if (!runtime || !*runtime) {
-			fprintf(stderr,
-				"sluiced: XDG_RUNTIME_DIR is not set; say where to listen with "
-				"--socket PATH\n");
-			exit(2);
-		}
-		snprintf(line->socket_path, sizeof(line->socket_path), "%s%s", runtime,
-			 SLUICE_SOCKET_USER);
-		line->options.socket = line->socket_path;
-	}
 	if (line->options.config)
 		return;
 	if (config && *config)
@@ -99,8 +102,10 @@ void options_parse(int argc, char **argv, struct command_line *ret_line)
 
 	*ret_line = (struct command_line){.mode = OPTIONS_RUN};
 	argp_parse(&argp, argc, argv, 0, NULL, ret_line);
+	if (ret_line->options.user)
+		set_user_config(ret_line);
 	if (ret_line->options.user && ret_line->mode == OPTIONS_RUN)
-		set_user_paths(ret_line);
+		set_user_socket(ret_line);
 	if (!ret_line->options.socket)
 		ret_line->options.socket = SLUICE_SOCKET_SYSTEM;
 	if (!ret_line->options.config)

@@ -7,8 +7,9 @@
 #include <systemd/sd-event.h>
 #include <sys/epoll.h>
 
+#include "daemon/absent.h"
 #include "daemon/devices.h"
-#include "daemon/nvml.h"
+#include "daemon/reclaim.h"
 #include "daemon/ticks.h"
 #include "sluice/escrow.h"
 
@@ -132,45 +133,13 @@ int process_create(struct connection *connection, const struct sluice_msg_hello 
 	if (arbiter->process_end <= process->index)
 		arbiter->process_end = process->index + 1;
 	process->tenant->processes++;
+	process->record = ledger_take(&arbiter->ledger, process->identity.pid,
+				      process->identity.uid, process->tenant->conf.name);
 	process->connection = connection;
 	connection->process = process;
 	ticks_arm(arbiter);
 	*ret_process = process;
 	return 0;
-}
-
-/* Notes what of its memory the driver may not have freed yet. False: it counts as free at once,
- * because nobody can see it (no NVML, or a simulated GPU). */
-static bool process_reclaims(struct process *process)
-{
-	struct arbiter *arbiter = process->arbiter;
-	bool any = false;
-
-	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
-		uint32_t device = process->local[i].device, units;
-
-		if (!process->local[i].used)
-			continue;
-		units = engine_granted_units(arbiter->engine, process->index, device);
-		if (!nvml_knows(arbiter->nvml, arbiter->device[device].record.uuid) ||
-		    arbiter->reclaims + SLUICE_MAX_DEVICES > MAX_RECLAIMS)
-			return false;
-		if (units)
-			any = true;
-	}
-	for (uint32_t i = 0; any && i < SLUICE_MAX_DEVICES; i++) {
-		uint32_t device = process->local[i].device;
-
-		if (process->local[i].used)
-			arbiter->reclaim[arbiter->reclaims++] = (struct reclaim){
-				.pid = process->identity.pid,
-				.tenant = (uint32_t)(process->tenant - arbiter->tenant),
-				.device = device,
-				.units = engine_granted_units(arbiter->engine, process->index,
-							      device),
-				.since_ns = arbiter->now_ns};
-	}
-	return any;
 }
 
 /* What it counted stays its tenant's; without memory for that it is lost, and nothing else is. */
@@ -199,23 +168,19 @@ void process_destroy(struct process *process, const char *why)
 		process->connection->process = NULL;
 	activity_forget(process);
 	process_keep_tally(process);
-	event.reclaim = process_reclaims(process);
+	event.reclaim = reclaim_process(process);
 	arbiter->process[process->index] = NULL;
 	(void)arbiter_feed(arbiter, &event);
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
 		if (process->local[i].used)
 			devices_leave(arbiter, process->local[i].device);
 	}
+	if (!arbiter->ending)
+		ledger_drop(process->record);
 	log_limited(&arbiter->log_lives, LOG_LEVEL_INFO, arbiter->now_ns, "tenant %s (pid %d): %s",
 		    tenant->conf.name, (int)process->identity.pid, why);
-	tenant->processes--;
 	release(process);
-	if (tenant->leaving && !tenant->processes) {
-		event = (struct event){.kind = EVENT_TENANT_GONE,
-				       .tenant = (uint32_t)(tenant - arbiter->tenant)};
-		(void)arbiter_feed(arbiter, &event);
-		reload_forget(tenant);
-	}
+	reload_release(arbiter, tenant);
 }
 
 /* No more than the GPU has: the rest is a claim. The limit does not count: it may have been
@@ -256,11 +221,15 @@ int process_attach(struct process *process, const struct sluice_msg_device *mess
 	atomic_store(&process_page(process, local)->grant.gate, 1);
 	event.device = (uint32_t)device;
 	event.attach.held_units = held_units(&arbiter->device[device], message->held_bytes);
+	/* What it held is its own account now; nothing is granted between the two. */
+	absent_registered(arbiter, process->identity.pid, message->uuid);
+	ledger_note(process->record, local, message->uuid, event.attach.held_units);
 	atomic_store(process_escrow(process, local), (uint64_t)event.attach.held_units << 32);
 	r = arbiter_feed(arbiter, &event);
 	if (r) {
 		*ret_why = "more processes on this GPU than the arbiter can hold";
 		process->local[local].used = false;
+		ledger_note(process->record, local, message->uuid, 0);
 		devices_leave(arbiter, (uint32_t)device);
 		return r;
 	}

@@ -44,6 +44,7 @@ struct process {
 	struct sd_event_source *death_source;
 	struct connection *connection; /* NULL: lost */
 	struct tenant_entry *tenant;
+	struct ledger_entry *record; /* NULL: none was free */
 	bool latency;
 	char program[SLUICE_NAME_MAX];
 	char note[SLUICE_TEXT_MAX]; /* what the shim has to say for status */

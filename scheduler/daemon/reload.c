@@ -62,21 +62,39 @@ void reload_forget(struct tenant_entry *entry)
 	entry->used = false;
 }
 
+static void reload_settle(struct arbiter *arbiter, struct tenant_entry *entry)
+{
+	struct event event = {.kind = EVENT_TENANT_GONE,
+			      .tenant = (uint32_t)(entry - arbiter->tenant)};
+
+	if (!entry->leaving || entry->processes || entry->holds)
+		return;
+	(void)arbiter_feed(arbiter, &event);
+	reload_forget(entry);
+}
+
+void reload_release(struct arbiter *arbiter, struct tenant_entry *entry)
+{
+	entry->processes--;
+	reload_settle(arbiter, entry);
+}
+
+void reload_unhold(struct arbiter *arbiter, struct tenant_entry *entry)
+{
+	entry->holds--;
+	reload_settle(arbiter, entry);
+}
+
 /* What is not in the configuration any more: gone, or leaving with its last process. */
 static void reload_drop(struct arbiter *arbiter)
 {
 	for (uint32_t i = 1; i < CORE_MAX_TENANTS; i++) {
 		struct tenant_entry *entry = &arbiter->tenant[i];
-		struct event event = {.kind = EVENT_TENANT_GONE, .tenant = i};
 
 		if (!entry->used || config_find(&arbiter->config, entry->conf.name))
 			continue;
-		if (entry->processes) {
-			entry->leaving = true;
-			continue;
-		}
-		(void)arbiter_feed(arbiter, &event);
-		reload_forget(entry);
+		entry->leaving = true;
+		reload_settle(arbiter, entry);
 	}
 }
 

@@ -110,13 +110,28 @@ static int bind_socket(struct arbiter *arbiter)
 	return fd;
 }
 
+static int passed_socket(int count)
+{
+	int fd = SD_LISTEN_FDS_START;
+
+	if (count != 1 || sd_is_socket_unix(fd, SOCK_SEQPACKET, 1, NULL, 0) <= 0) {
+		log_error("what systemd passes is not one ListenSequentialPacket= socket");
+		return -EINVAL;
+	}
+	/* One who knocks and goes before it is accepted must not stop everyone. */
+	if (fcntl(fd, F_SETFL, O_NONBLOCK))
+		return -errno;
+	return fd;
+}
+
 static int open_socket(struct arbiter *arbiter)
 {
 	int r;
 
 	/* By socket activation: systemd listens, and the path is its business. */
-	if (sd_listen_fds(1) == 1)
-		return SD_LISTEN_FDS_START;
+	r = sd_listen_fds(1);
+	if (r > 0)
+		return passed_socket(r);
 	r = make_folder(arbiter->socket_path, arbiter->user_mode ? 0700 : 0755);
 	if (!r)
 		r = remove_stale(arbiter->socket_path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "daemon/absent.h"
 #include "daemon/connection.h"
 #include "daemon/match.h"
 #include "daemon/process.h"
@@ -111,6 +112,9 @@ int session_hello(struct connection *connection, const struct sluice_packet *pac
 	if (!tenant)
 		tenant = &arbiter->tenant[0];
 	process = session_earlier(connection, hello.session, tenant);
+	/* One that knows of no earlier session is another program by now. */
+	if (!hello.session)
+		absent_forget(arbiter, connection->identity.pid);
 	resumed = process != NULL;
 	if (resumed)
 		session_resume(connection, process);
@@ -180,6 +184,7 @@ static int session_note(struct process *process, const struct sluice_packet *pac
 	sluice_wire_copy(packet, &message, sizeof(message));
 	if (!sluice_wire_is_text(message.text, sizeof(message.text)))
 		return -EBADMSG;
+	sluice_wire_printable(message.text);
 	sluice_wire_text(process->note, sizeof(process->note), message.text);
 	return 0;
 }

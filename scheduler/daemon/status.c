@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "daemon/connection.h"
+#include "daemon/match.h"
 #include "daemon/nvml.h"
 #include "daemon/process.h"
 #include "daemon/status.h"
@@ -36,21 +37,27 @@ static void status_note(struct status *status, const char *format, ...)
 	status_row(status, &message, SLUICE_MSG_STATUS_NOTE, sizeof(message));
 }
 
-/* May the peer see it? Others than administrators see what their own processes belong to. */
-static bool status_shows_process(const struct status *status, const struct process *process)
+bool status_shows_uid(const struct connection *connection, bool all, uid_t uid)
 {
-	return status->all || process->identity.uid == status->connection->identity.uid;
+	return all || uid == connection->identity.uid;
 }
 
-static bool status_shows_tenant(const struct status *status, const struct tenant_entry *tenant)
+bool status_shows_tenant(const struct connection *connection, bool all,
+			 const struct tenant_entry *tenant)
 {
-	for (uint32_t i = 0; !status->all && i < status->arbiter->process_end; i++) {
-		const struct process *process = status->arbiter->process[i];
+	const struct arbiter *arbiter = connection->arbiter;
+	struct config_tenant without_program = tenant->conf;
 
-		if (process && process->tenant == tenant && status_shows_process(status, process))
+	for (uint32_t i = 0; !all && i < arbiter->process_end; i++) {
+		const struct process *process = arbiter->process[i];
+
+		if (process && process->tenant == tenant &&
+		    status_shows_uid(connection, all, process->identity.uid))
 			return true;
 	}
-	return status->all;
+	/* The peer is `sluice`, not the program. */
+	without_program.match.program[0] = 0;
+	return all || match_admits(&without_program, &connection->identity);
 }
 
 /* ---- one tenant on one device ------------------------------------------------------------------ */
@@ -156,7 +163,8 @@ static void status_tenants(struct status *status)
 	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++)
 		any_device |= arbiter->device[d].used;
 	for (uint32_t t = 0; t < CORE_MAX_TENANTS; t++) {
-		if (!arbiter->tenant[t].used || !status_shows_tenant(status, &arbiter->tenant[t]))
+		if (!arbiter->tenant[t].used ||
+		    !status_shows_tenant(status->connection, status->all, &arbiter->tenant[t]))
 			continue;
 		for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
 			if (arbiter->device[d].used)
@@ -233,7 +241,8 @@ static void status_processes(struct status *status)
 		struct process *process = status->arbiter->process[i];
 		bool any = false;
 
-		if (!process || !status_shows_process(status, process))
+		if (!process ||
+		    !status_shows_uid(status->connection, status->all, process->identity.uid))
 			continue;
 		for (int local = 0; local < SLUICE_MAX_DEVICES; local++) {
 			if (!process->local[local].used)
@@ -264,7 +273,7 @@ static void status_unmanaged(struct status *status, uint32_t device)
 	const struct nvml_process *processes;
 	uint32_t count;
 
-	if (nvml_processes(arbiter->nvml, arbiter->device[device].record.uuid, arbiter->now_ns,
+	if (nvml_processes(arbiter->nvml, arbiter->device[device].record.uuid, 0, arbiter->now_ns,
 			   &processes, &count)) {
 		status_note(status,
 			    "gpu %u: processes that are not under Sluice are not known (%s)",
@@ -296,9 +305,6 @@ int status_send(struct connection *connection, uint32_t seq)
 	struct sluice_msg_header end;
 	char note[SLUICE_TEXT_MAX];
 
-	/* One answer at a time: who does not read the last gets no other. */
-	if (connection->outbox)
-		return -ENOBUFS;
 	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
 		if (!arbiter->device[d].used)
 			continue;

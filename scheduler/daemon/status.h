@@ -3,16 +3,25 @@
 #define DAEMON_STATUS_H
 
 /*
- * Notes of status: each says one thing that is configured or expected and not enforced, and why.
+ * What status shows to whom, and its notes: each says one thing that is configured or expected and
+ * not enforced, and why. `all`: the peer may see every tenant. Others than administrators see their
+ * own processes, and the tenants that these are in or that a match by user, group or cgroup admits
+ * them to.
  */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct connection;
+struct tenant_entry;
 
-/* Walks the notes: *at starts at 0. `all`: of every tenant. */
+bool status_shows_uid(const struct connection *connection, bool all, uid_t uid);
+bool status_shows_tenant(const struct connection *connection, bool all,
+			 const struct tenant_entry *tenant);
+
+/* Walks the notes: *at starts at 0. */
 bool status_next_note(struct connection *connection, bool all, uint32_t *at, char *ret_note,
 		      size_t room);
 

@@ -11,10 +11,7 @@ void tally_text(char *ret_field, size_t size, const char *hostile)
 
 	memcpy(text, hostile, sizeof(text));
 	text[sizeof(text) - 1] = 0;
-	for (char *c = text; *c; c++) {
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	}
+	sluice_wire_printable(text);
 	sluice_wire_text(ret_field, size, text);
 }
 

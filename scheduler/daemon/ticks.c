@@ -4,11 +4,8 @@
 #include <systemd/sd-event.h>
 
 #include "daemon/connection.h"
-#include "daemon/devices.h"
-#include "daemon/nvml.h"
 #include "daemon/process.h"
-
-#define RECLAIM_MAX_NS (60 * SLUICE_NS_PER_S)
+#include "daemon/reclaim.h"
 
 static void read_gate(struct process *process, uint32_t local, bool thorough)
 {
@@ -54,51 +51,6 @@ int ticks_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 	return 0;
 }
 
-/* Has the driver freed a dead process's memory? */
-static bool is_reclaimed(struct arbiter *arbiter, const struct reclaim *reclaim)
-{
-	const struct nvml_process *processes;
-	uint32_t count;
-
-	if (arbiter->now_ns - reclaim->since_ns >= RECLAIM_MAX_NS) {
-		log_warning("gpu %u: memory of dead process %d still shows after a minute; it "
-			    "counts as free now",
-			    reclaim->device, (int)reclaim->pid);
-		return true;
-	}
-	if (nvml_processes(arbiter->nvml, arbiter->device[reclaim->device].record.uuid,
-			   arbiter->now_ns, &processes, &count))
-		return true;
-	for (uint32_t i = 0; i < count; i++) {
-		if (processes[i].pid == reclaim->pid)
-			return false;
-	}
-	return true;
-}
-
-static void tick_reclaims(struct arbiter *arbiter)
-{
-	for (uint32_t i = 0; i < arbiter->reclaims;) {
-		struct reclaim reclaim = arbiter->reclaim[i];
-		struct event event = {.kind = EVENT_MEM_RECLAIMED,
-				      .tenant = reclaim.tenant,
-				      .device = reclaim.device,
-				      .units = reclaim.units};
-
-		if (!is_reclaimed(arbiter, &reclaim)) {
-			i++;
-			continue;
-		}
-		arbiter->reclaim[i] = arbiter->reclaim[--arbiter->reclaims];
-		(void)arbiter_feed(arbiter, &event);
-		/* The device may have been waiting for this alone. */
-		if (!arbiter->device[reclaim.device].processes) {
-			arbiter->device[reclaim.device].processes = 1;
-			devices_leave(arbiter, reclaim.device);
-		}
-	}
-}
-
 static bool tick_processes(struct arbiter *arbiter)
 {
 	bool any = false;
@@ -126,7 +78,7 @@ int ticks_on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	any = tick_processes(arbiter);
 	read_gates(arbiter, true);
 	(void)arbiter_feed(arbiter, &event);
-	tick_reclaims(arbiter);
+	reclaim_tick(arbiter);
 	if (arbiter->listen_paused)
 		server_resume(arbiter);
 	/* Nobody there: sleep until somebody comes. */

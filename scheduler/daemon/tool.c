@@ -51,6 +51,7 @@ static int tool_not_allowed(struct connection *connection, uint32_t seq)
 
 static int tool_reload(struct connection *connection, uint32_t seq)
 {
+	char text[CONFIG_ERROR_TEXT_MAX];
 	struct config_error error;
 
 	if (!connection_is_admin(connection))
@@ -63,8 +64,8 @@ static int tool_reload(struct connection *connection, uint32_t seq)
 					 ? ""
 					 : "there is no configuration file; all is default");
 	}
-	return connection_send_text(connection, SLUICE_MSG_REFUSED, seq, -EINVAL, "%s:%u: %.200s",
-				    error.file, error.line, error.message);
+	config_describe(&error, text, sizeof(text));
+	return tool_refuse(connection, seq, -EINVAL, "%s", text);
 }
 
 static int tool_set(struct connection *connection, const struct sluice_msg_set *set)
@@ -93,6 +94,12 @@ static int tool_pause(struct connection *connection, const struct sluice_msg_set
 		return tool_refuse(connection, set->header.seq, -ENOENT,
 				   "there is no tenant %s; `sluice status` lists them",
 				   set->tenant);
+	if (!tenant->conf.managed)
+		return tool_refuse(
+			connection, set->header.seq, -EINVAL,
+			"tenant %s bypasses Sluice (managed = false): nothing of it can be "
+			"held",
+			set->tenant);
 	event.tenant = (uint32_t)(tenant - arbiter->tenant);
 	ticks_read_watched(arbiter);
 	(void)arbiter_feed(arbiter, &event);
@@ -142,6 +149,9 @@ int tool_message(struct connection *connection, const struct sluice_packet *pack
 
 	if (connection->kind == CONNECTION_NEW)
 		return tool_hello(connection, packet);
+	/* One answer at a time: who does not read the last gets no other. */
+	if (connection->outbox)
+		return -ENOBUFS;
 	switch (packet->header.type) {
 	case SLUICE_MSG_STATUS: return status_send(connection, seq);
 	case SLUICE_MSG_RELOAD: return tool_reload(connection, seq);

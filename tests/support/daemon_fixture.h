@@ -28,7 +28,7 @@
 
 #define FIXTURE_DEADLINE_NS (20 * SLUICE_NS_PER_S)
 
-static char fixture_folder[64], fixture_socket[96], fixture_config[96];
+static char fixture_folder[64], fixture_socket[96], fixture_config[96], fixture_ledger[112];
 static pid_t fixture_arbiter;
 static bool fixture_for_all; /* not --user */
 static struct nvml *(*fixture_nvml)(void);
@@ -101,6 +101,7 @@ static inline void fixture_begin(const char *config)
 	ck_assert_ptr_nonnull(mkdtemp(fixture_folder));
 	snprintf(fixture_socket, sizeof(fixture_socket), "%s/sock", fixture_folder);
 	snprintf(fixture_config, sizeof(fixture_config), "%s/conf", fixture_folder);
+	snprintf(fixture_ledger, sizeof(fixture_ledger), "%s" LEDGER_SUFFIX, fixture_socket);
 	fixture_write_config(config);
 	fixture_start_arbiter();
 }
@@ -115,6 +116,8 @@ static inline void fixture_end(void)
 	ck_assert_msg(WIFEXITED(status) && !WEXITSTATUS(status), "the arbiter ended with %x",
 		      status);
 	ck_assert_int_eq(access(fixture_socket, F_OK), -1);
+	/* Processes that it leaves behind are in there; ourselves, for one. */
+	unlink(fixture_ledger);
 	unlink(fixture_config);
 	rmdir(fixture_folder);
 }

@@ -129,7 +129,7 @@ START_TEST(test_answers)
 	gpu->process[0] = (struct process_info){.pid = 11, .used_gpu_memory = 5};
 	gpu->mps_process[0] = (struct process_info){.pid = 12, .used_gpu_memory = ~0ull};
 	gpu->count = gpu->mps_count = 1;
-	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 1000, &processes, &count), 0);
+	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 1000, &processes, &count), 0);
 	ck_assert_uint_eq(count, 2);
 	ck_assert_int_eq(processes[0].pid, 11);
 	ck_assert_uint_eq(processes[0].memory_bytes, 5);
@@ -137,19 +137,24 @@ START_TEST(test_answers)
 	ck_assert_uint_eq(processes[1].memory_bytes, 0);
 	/* Kept for a second. */
 	gpu->count = 0;
-	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 1000 + 999999999, &processes, &count),
+	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 1000 + 999999999, &processes, &count),
 			 0);
 	ck_assert_uint_eq(count, 2);
 	ck_assert_uint_eq(gpu->asked, 2);
-	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 2000000000, &processes, &count), 0);
+	/* Not for one who asks about what was later. */
+	ck_assert_int_eq(
+		nvml_processes(nvml, record.uuid, 1001, 1000 + 999999999, &processes, &count), 0);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_uint_eq(gpu->asked, 4);
+	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 2500000000, &processes, &count), 0);
 	ck_assert_uint_eq(count, 1);
 	/* An error is no empty list. */
 	gpu->status = 999;
-	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 4000000000, &processes, &count),
+	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 4000000000, &processes, &count),
 			 -ENODEV);
 	memset(record.uuid, 9, sizeof(record.uuid));
 	ck_assert(!nvml_knows(nvml, record.uuid));
-	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, &processes, &count), -ENODEV);
+	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 0, &processes, &count), -ENODEV);
 	nvml_close(nvml);
 }
 END_TEST

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What `sluice` asks and changes: status rows, set, pause, reload, who may do what. */
+/* What `sluice` changes: set, pause, reload, and who may do what. */
 
-#include "daemon_fixture.h"
+#include "daemon_rows.h"
 
 static const char config[] =
 	"policy = \"slo\";\n"
@@ -18,70 +18,6 @@ static const char config[] =
 static struct shim a, b;
 static char text[SLUICE_TEXT_MAX];
 
-struct rows {
-	uint32_t devices, tenants, processes, notes;
-	struct sluice_msg_status_device device;
-	struct sluice_msg_status_tenant tenant[8];
-	struct sluice_msg_status_process process[8];
-	char note[16][SLUICE_TEXT_MAX];
-};
-
-static void status(int fd, struct rows *rows)
-{
-	struct sluice_msg_header ask;
-	struct sluice_packet packet;
-	struct sluice_msg_text note;
-
-	memset(rows, 0, sizeof(*rows));
-	fixture_send(fd, &ask, SLUICE_MSG_STATUS, sizeof(ask), 11);
-	for (;;) {
-		uint32_t type = fixture_receive(fd, &packet);
-
-		ck_assert_uint_eq(packet.header.seq, 11);
-		switch (type) {
-		case SLUICE_MSG_STATUS_DEVICE:
-			rows->devices++;
-			sluice_wire_copy(&packet, &rows->device, sizeof(rows->device));
-			break;
-		case SLUICE_MSG_STATUS_TENANT:
-			ck_assert_uint_lt(rows->tenants, 8);
-			sluice_wire_copy(&packet, &rows->tenant[rows->tenants++],
-					 sizeof(rows->tenant[0]));
-			break;
-		case SLUICE_MSG_STATUS_PROCESS:
-			ck_assert_uint_lt(rows->processes, 8);
-			sluice_wire_copy(&packet, &rows->process[rows->processes++],
-					 sizeof(rows->process[0]));
-			break;
-		case SLUICE_MSG_STATUS_NOTE:
-			ck_assert_uint_lt(rows->notes, 16);
-			sluice_wire_copy(&packet, &note, sizeof(note));
-			memcpy(rows->note[rows->notes++], note.text, SLUICE_TEXT_MAX);
-			break;
-		case SLUICE_MSG_STATUS_END: return;
-		default: ck_abort_msg("unexpected message %u", type);
-		}
-	}
-}
-
-static const struct sluice_msg_status_tenant *row_of(const struct rows *rows, const char *name)
-{
-	for (uint32_t i = 0; i < rows->tenants; i++) {
-		if (!strcmp(rows->tenant[i].name, name))
-			return &rows->tenant[i];
-	}
-	ck_abort_msg("no row of tenant %s", name);
-}
-
-static bool has_note(const struct rows *rows, const char *part)
-{
-	for (uint32_t i = 0; i < rows->notes; i++) {
-		if (strstr(rows->note[i], part))
-			return true;
-	}
-	return false;
-}
-
 static void begin(void)
 {
 	fixture_begin(config);
@@ -94,155 +30,6 @@ static void end(void)
 	shim_close(&a);
 	fixture_end();
 }
-
-START_TEST(test_status_without_devices)
-{
-	struct rows rows;
-	int fd;
-
-	fixture_begin(config);
-	fd = tool_connect();
-	status(fd, &rows);
-	ck_assert_uint_eq(rows.devices, 0);
-	ck_assert_uint_eq(rows.tenants, 5);
-	ck_assert_uint_eq(row_of(&rows, "default")->device, UINT32_MAX);
-	ck_assert_uint_eq(rows.processes, 0);
-	close(fd);
-	fixture_end();
-}
-END_TEST
-
-START_TEST(test_status)
-{
-	const struct sluice_msg_status_tenant *train;
-	struct sluice_channel_device *page;
-	struct rows rows;
-	int fd;
-
-	begin();
-	page = &a.channel->device[0];
-	for (int i = 1; i <= 100; i++)
-		sluice_hist_add(&page->service, (uint64_t)i * SLUICE_NS_PER_MS);
-	sluice_hist_add(&page->be_in_flight, 300000);
-	atomic_store(&page->counters.requests, 100);
-	atomic_store(&page->counters.requests_late, 7);
-	atomic_store(&page->counters.longest_unit_ns, 1234567);
-	memcpy(page->counters.longest_unit, "gemm\n\x1b[2J", 10);
-	atomic_store(&page->slot[3].launched_ns, 5 * SLUICE_NS_PER_MS);
-	atomic_store(&page->counters.completed_ns, 4 * SLUICE_NS_PER_MS);
-	fd = tool_connect();
-	status(fd, &rows);
-	ck_assert_uint_eq(rows.devices, 1);
-	ck_assert_uint_eq(rows.device.sms, 80);
-	ck_assert_uint_eq(rows.device.processes, 1);
-	ck_assert_uint_eq(rows.device.turns, 0);
-	ck_assert_uint_eq(rows.device.simulated, 1);
-	ck_assert_str_eq(rows.device.policy, "slo");
-	ck_assert_str_eq(rows.device.name, "Test GPU");
-	ck_assert_uint_eq(rows.device.memory_granted_bytes, 4ull << 30);
-	train = row_of(&rows, "train");
-	ck_assert_uint_eq(train->processes, 1);
-	ck_assert_uint_eq(train->memory_max_bytes, 4ull << 30);
-	ck_assert_uint_eq(train->memory_used_bytes, 0);
-	ck_assert_uint_eq(train->entitled_permille, 1000);
-	ck_assert(train->state & SLUICE_STATE_OPEN);
-	/* Quantiles of a histogram that is known to a sixteenth. */
-	ck_assert_uint_ge(train->service_p50_ns, 50 * SLUICE_NS_PER_MS);
-	ck_assert_uint_le(train->service_p50_ns, 54 * SLUICE_NS_PER_MS);
-	ck_assert_uint_ge(train->service_p99_ns, 99 * SLUICE_NS_PER_MS);
-	ck_assert_uint_eq(train->requests, 100);
-	ck_assert_uint_eq(train->requests_late, 7);
-	ck_assert_uint_eq(train->longest_unit_ns, 1234567);
-	ck_assert_str_eq(train->longest_unit, "gemm??[2J");
-	ck_assert_uint_eq(row_of(&rows, "other")->memory_max_bytes, UINT64_MAX);
-	/* What the best-effort gates say of arrivals is the latency tenant's. */
-	ck_assert_uint_eq(row_of(&rows, "live")->be_in_flight_p99_ns, 300000);
-	ck_assert_uint_eq(train->be_in_flight_p99_ns, 0);
-	ck_assert_uint_eq(rows.processes, 1);
-	ck_assert_uint_eq(rows.process[0].pid, (uint32_t)getpid());
-	ck_assert_uint_eq(rows.process[0].managed, 1);
-	ck_assert_uint_eq(rows.process[0].launched_ns, 5 * SLUICE_NS_PER_MS);
-	ck_assert_uint_eq(rows.process[0].completed_ns, 4 * SLUICE_NS_PER_MS);
-	ck_assert_str_eq(rows.process[0].tenant, "train");
-	/* Why something is not enforced. */
-	ck_assert(has_note(&rows, "tenant live: a target relative to alone is not steered by"));
-	ck_assert(has_note(&rows, "tenant live: NVTX ranges are not measured"));
-	ck_assert(has_note(&rows, "tenant bare: managed is false"));
-	ck_assert(has_note(&rows, "processes that are not under Sluice are not known"));
-	ck_assert(!has_note(&rows, "no MPS"));
-	shim_join(&b, "other", 0);
-	shim_device(&b, fixture_device(1));
-	status(fd, &rows);
-	ck_assert(has_note(&rows, "gpu 0: no MPS: processes cannot run at once"));
-	ck_assert_uint_eq(rows.device.turns, 1);
-	ck_assert_uint_eq(row_of(&rows, "train")->entitled_permille, 750);
-	shim_close(&b);
-	close(fd);
-	end();
-}
-END_TEST
-
-static void play_counter(void *argument)
-{
-	static struct shim shim;
-	struct sluice_channel_device *page;
-
-	shim_join(&shim, argument, 0);
-	shim_device(&shim, fixture_device(1));
-	page = &shim.channel->device[0];
-	for (int i = 1; i <= 100; i++)
-		sluice_hist_add(&page->service, (uint64_t)i * SLUICE_NS_PER_MS);
-	sluice_hist_add(&page->be_in_flight, 300000);
-	atomic_store(&page->counters.requests, 100);
-	atomic_store(&page->counters.requests_late, 7);
-	atomic_store(&page->counters.longest_unit_ns, 1234567);
-	memcpy(page->counters.longest_unit, "gemm", 5);
-}
-
-/* A process's figures outlive it, and add up with those of the next. */
-START_TEST(test_status_after_a_death)
-{
-	const struct sluice_msg_status_tenant *other;
-	struct rows rows;
-	pid_t pid;
-	int fd;
-
-	begin();
-	fd = tool_connect();
-	for (uint64_t deaths = 1; deaths <= 2; deaths++) {
-		pid = fixture_process(play_counter, "other");
-		fixture_kill(pid);
-		do
-			status(fd, &rows);
-		while (row_of(&rows, "other")->processes);
-		other = row_of(&rows, "other");
-		ck_assert_uint_eq(other->requests, 100 * deaths);
-		ck_assert_uint_eq(other->requests_late, 7 * deaths);
-		ck_assert_uint_ge(other->service_p99_ns, 99 * SLUICE_NS_PER_MS);
-		ck_assert_str_eq(other->longest_unit, "gemm");
-		ck_assert_uint_eq(row_of(&rows, "live")->be_in_flight_p99_ns, 300000);
-	}
-	close(fd);
-	end();
-}
-END_TEST
-
-START_TEST(test_note_of_a_shim)
-{
-	struct sluice_msg_text note = {.text = "kernel seen whose duration varies\n"};
-	struct rows rows;
-	int fd;
-
-	begin();
-	fixture_send(a.fd, &note, SLUICE_MSG_NOTE, sizeof(note), 0);
-	fd = tool_connect();
-	(void)shim_tenant_used(&a);
-	status(fd, &rows);
-	ck_assert(has_note(&rows, "kernel seen whose duration varies"));
-	close(fd);
-	end();
-}
-END_TEST
 
 START_TEST(test_set)
 {
@@ -289,6 +76,8 @@ START_TEST(test_pause)
 	wait_until(shim_is_open(&a));
 	ck_assert_int_eq(tool_ask_set(fd, SLUICE_MSG_PAUSE, "ghost", "", "", text), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(text, "there is no tenant ghost"));
+	ck_assert_int_eq(tool_ask_set(fd, SLUICE_MSG_PAUSE, "bare", "", "", text), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(text, "tenant bare bypasses Sluice"));
 	close(fd);
 	end();
 }
@@ -404,6 +193,7 @@ static void play_plain_user(void *argument)
 {
 	static const uint32_t changes[] = {SLUICE_MSG_SET, SLUICE_MSG_PAUSE, SLUICE_MSG_RESUME,
 					   SLUICE_MSG_RELOAD};
+	struct sluice_msg_device tiny = fixture_device(9);
 	struct rows rows;
 	int fd;
 
@@ -422,9 +212,12 @@ static void play_plain_user(void *argument)
 	status(fd, &rows);
 	if (rows.tenants != 1 || strcmp(rows.tenant[0].name, "other") || rows.processes != 1)
 		_exit(3);
+	/* A GPU that is not there. */
+	tiny.memory_bytes = 1 << 20;
+	shim_device(&b, tiny);
 }
 
-/* A member of admin_group may do what root may. */
+/* A member of admin_group may do what root may, whatever GPUs others say there are. */
 static void play_admin(void *argument)
 {
 	int fd;
@@ -432,12 +225,15 @@ static void play_admin(void *argument)
 	ck_assert_int_eq(setresgid(4242, 4242, 4242), 0);
 	ck_assert_int_eq(setresuid(54321, 54321, 54321), 0);
 	fd = tool_connect();
-	if (tool_ask_set(fd, SLUICE_MSG_SET, "train", "gpu.weight", "1", text))
+	if (tool_ask_set(fd, SLUICE_MSG_SET, "train", "gpu.weight", "1", text) ||
+	    tool_ask_set(fd, SLUICE_MSG_SET, "train", "memory.min", "1 GiB", text))
 		_exit(1);
 }
 
 START_TEST(test_other_users)
 {
+	pid_t stranger;
+
 	if (getuid() != 0)
 		return;
 	begin();
@@ -452,8 +248,9 @@ START_TEST(test_other_users)
 			     "\"other\"; } );");
 	ck_assert_int_eq(chmod(fixture_folder, 0755), 0);
 	kill(fixture_arbiter, SIGHUP);
-	fixture_kill(fixture_process(play_plain_user, NULL));
+	stranger = fixture_process(play_plain_user, NULL);
 	fixture_kill(fixture_process(play_admin, NULL));
+	fixture_kill(stranger);
 	end();
 	fixture_for_all = false;
 }
@@ -467,10 +264,6 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(tcase, 120);
-	tcase_add_test(tcase, test_status_without_devices);
-	tcase_add_test(tcase, test_status);
-	tcase_add_test(tcase, test_status_after_a_death);
-	tcase_add_test(tcase, test_note_of_a_shim);
 	tcase_add_test(tcase, test_set);
 	tcase_add_test(tcase, test_pause);
 	tcase_add_test(tcase, test_reload);

@@ -175,6 +175,9 @@ START_TEST(test_text)
 	sluice_wire_text(field, sizeof(field), "0123456789");
 	ck_assert_str_eq(field, "0123456");
 	ck_assert(sluice_wire_is_text(field, sizeof(field)));
+	sluice_wire_text(field, sizeof(field), "a ~\n\x1b\x7f\x9b");
+	sluice_wire_printable(field);
+	ck_assert_str_eq(field, "a ~????");
 }
 END_TEST
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Activity pages of a latency-critical process: handed out, sealed, named in grants, revoked. */
+
+#include "daemon_fixture.h"
+
+static struct shim a;
+
+static void begin(void)
+{
+	fixture_begin(
+		"lease = \"30 s\"; policy = \"slo\"; tenants = ( { name = \"live\"; class = "
+		"\"latency-critical\"; match = { cgroup = \"*\"; }; }, { name = \"train\"; } );");
+}
+
+static struct sluice_activity *own_page;
+
+/* A latency process that maps its page; as root it then tries to make another writable mapping. */
+static void play_latency(void *argument)
+{
+	static struct shim shim;
+	struct sluice_msg_activity message;
+	int fd;
+
+	shim_join(&shim, "live", 0);
+	shim_device(&shim, fixture_device(1));
+	fixture_await(shim.fd, SLUICE_MSG_ACTIVITY_OWN, &shim.last);
+	sluice_wire_copy(&shim.last, &message, sizeof(message));
+	fd = shim.last.fd[0];
+	own_page = mmap(NULL, sizeof(*own_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(own_page, MAP_FAILED);
+	ck_assert_uint_eq(own_page->magic, SLUICE_ACTIVITY_MAGIC);
+	ck_assert_uint_eq(own_page->generation, message.generation);
+	fixture_send(shim.fd, &message, SLUICE_MSG_ACTIVITY_MAPPED, sizeof(message), 0);
+	wait_until(fcntl(fd, F_GET_SEALS) & 0x10);
+	ck_assert_ptr_eq(mmap(NULL, sizeof(*own_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+			 MAP_FAILED);
+	/* The mapping it has goes on. */
+	atomic_store(&own_page->device[0].word, 1);
+	ck_assert(shim_is_open(&shim));
+	ck_assert(atomic_load(&shim.channel->device[0].grant.flags) & SLUICE_GRANT_LATENCY);
+}
+
+START_TEST(test_activity_page)
+{
+	const struct sluice_activity *page;
+	struct sluice_msg_activity see;
+	char path[64];
+	pid_t latency;
+	int fd, again;
+
+	begin();
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.guard_ns), 0);
+	latency = fixture_process(play_latency, NULL);
+	fixture_await(a.fd, SLUICE_MSG_ACTIVITY_SEE, &a.last);
+	sluice_wire_copy(&a.last, &see, sizeof(see));
+	fd = a.last.fd[0];
+	page = mmap(NULL, sizeof(*page), PROT_READ, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	ck_assert_uint_eq(page->generation, see.generation);
+	/* It counts only once it is named in the grant, after we said that we see it. */
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.activity[see.slot].generation),
+			  0);
+	fixture_send(a.fd, &see, SLUICE_MSG_ACTIVITY_SEEN, sizeof(see), 0);
+	wait_until(atomic_load(&a.channel->device[0].grant.activity[see.slot].generation) ==
+		   see.generation);
+	ck_assert_uint_eq(atomic_load(&page->device[see.owner_device].word), 1);
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.guard_ns), 60000);
+	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.window_ns), 300000);
+	/* No way to write: by this descriptor, by a new one (even as root), by write. */
+	ck_assert_ptr_eq(mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+			 MAP_FAILED);
+	ck_assert_int_eq(mprotect((void *)page, sizeof(*page), PROT_READ | PROT_WRITE), -1);
+	ck_assert_int_eq(write(fd, "x", 1), -1);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDWR | O_CLOEXEC);
+	if (again >= 0) {
+		ck_assert_ptr_eq(
+			mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, again, 0),
+			MAP_FAILED);
+		ck_assert_int_eq(write(again, "x", 1), -1);
+		close(again);
+	}
+	/* Its owner dies: the name goes from the grant, and the page is dropped. */
+	fixture_kill(latency);
+	wait_until(!atomic_load(&a.channel->device[0].grant.activity[see.slot].generation));
+	fixture_await(a.fd, SLUICE_MSG_ACTIVITY_DROP, &a.last);
+	ck_assert_uint_eq(((struct sluice_msg_activity *)a.last.bytes)->slot, see.slot);
+	wait_until(!atomic_load(&a.channel->device[0].grant.guard_ns));
+	close(fd);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+/* A stopped latency process does not hold the others, until it goes on. */
+START_TEST(test_stopped_latency_process)
+{
+	struct sluice_msg_activity see;
+	_Atomic uint32_t *generation;
+	pid_t latency;
+
+	begin();
+	latency = fixture_process(play_latency, NULL);
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	fixture_await(a.fd, SLUICE_MSG_ACTIVITY_SEE, &a.last);
+	sluice_wire_copy(&a.last, &see, sizeof(see));
+	sluice_wire_close_fds(&a.last);
+	generation = &a.channel->device[0].grant.activity[see.slot].generation;
+	fixture_send(a.fd, &see, SLUICE_MSG_ACTIVITY_SEEN, sizeof(see), 0);
+	wait_until(atomic_load(generation) == see.generation);
+	kill(latency, SIGSTOP);
+	wait_until(!atomic_load(generation));
+	fixture_kill(latency);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("daemon activity");
+	TCase *tcase = tcase_create("activity");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, test_activity_page);
+	tcase_add_test(tcase, test_stopped_latency_process);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

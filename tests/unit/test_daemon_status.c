@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What `sluice status` is told: rows, notes, and who may see which. */
+
+#include "daemon_rows.h"
+
+static const char config[] =
+	"policy = \"slo\";\n"
+	"tenants = (\n"
+	"  { name = \"live\"; class = \"latency-critical\"; match = { program = "
+	"\"test_daemon_t*\"; "
+	"gid = 4242; }; target = { p99 = \"+10 %\"; of = \"range:infer\"; }; },\n"
+	"  { name = \"train\"; gpu = { weight = 300; }; memory = { max = \"4 GiB\"; }; },\n"
+	"  { name = \"other\"; },\n"
+	"  { name = \"bare\"; managed = false; }\n"
+	");\n";
+
+static struct shim a, b;
+
+static void begin(void)
+{
+	fixture_begin(config);
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+}
+
+static void end(void)
+{
+	shim_close(&a);
+	fixture_end();
+}
+
+START_TEST(test_status_without_devices)
+{
+	struct rows rows;
+	int fd;
+
+	fixture_begin(config);
+	fd = tool_connect();
+	status(fd, &rows);
+	ck_assert_uint_eq(rows.devices, 0);
+	ck_assert_uint_eq(rows.tenants, 5);
+	ck_assert_uint_eq(row_of(&rows, "default")->device, UINT32_MAX);
+	ck_assert_uint_eq(rows.processes, 0);
+	close(fd);
+	fixture_end();
+}
+END_TEST
+
+START_TEST(test_status)
+{
+	const struct sluice_msg_status_tenant *train;
+	struct sluice_channel_device *page;
+	struct rows rows;
+	int fd;
+
+	begin();
+	page = &a.channel->device[0];
+	for (int i = 1; i <= 100; i++)
+		sluice_hist_add(&page->service, (uint64_t)i * SLUICE_NS_PER_MS);
+	sluice_hist_add(&page->be_in_flight, 300000);
+	atomic_store(&page->counters.requests, 100);
+	atomic_store(&page->counters.requests_late, 7);
+	atomic_store(&page->counters.longest_unit_ns, 1234567);
+	memcpy(page->counters.longest_unit, "gemm\n\x1b[2J", 10);
+	atomic_store(&page->slot[3].launched_ns, 5 * SLUICE_NS_PER_MS);
+	atomic_store(&page->counters.completed_ns, 4 * SLUICE_NS_PER_MS);
+	fd = tool_connect();
+	status(fd, &rows);
+	ck_assert_uint_eq(rows.devices, 1);
+	ck_assert_uint_eq(rows.device.sms, 80);
+	ck_assert_uint_eq(rows.device.processes, 1);
+	ck_assert_uint_eq(rows.device.turns, 0);
+	ck_assert_uint_eq(rows.device.simulated, 1);
+	ck_assert_str_eq(rows.device.policy, "slo");
+	ck_assert_str_eq(rows.device.name, "Test GPU");
+	ck_assert_uint_eq(rows.device.memory_granted_bytes, 4ull << 30);
+	train = row_of(&rows, "train");
+	ck_assert_uint_eq(train->processes, 1);
+	ck_assert_uint_eq(train->memory_max_bytes, 4ull << 30);
+	ck_assert_uint_eq(train->memory_used_bytes, 0);
+	ck_assert_uint_eq(train->entitled_permille, 1000);
+	ck_assert(train->state & SLUICE_STATE_OPEN);
+	/* Quantiles of a histogram that is known to a sixteenth. */
+	ck_assert_uint_ge(train->service_p50_ns, 50 * SLUICE_NS_PER_MS);
+	ck_assert_uint_le(train->service_p50_ns, 54 * SLUICE_NS_PER_MS);
+	ck_assert_uint_ge(train->service_p99_ns, 99 * SLUICE_NS_PER_MS);
+	ck_assert_uint_eq(train->requests, 100);
+	ck_assert_uint_eq(train->requests_late, 7);
+	ck_assert_uint_eq(train->longest_unit_ns, 1234567);
+	ck_assert_str_eq(train->longest_unit, "gemm??[2J");
+	ck_assert_uint_eq(row_of(&rows, "other")->memory_max_bytes, UINT64_MAX);
+	/* What the best-effort gates say of arrivals is the latency tenant's. */
+	ck_assert_uint_eq(row_of(&rows, "live")->be_in_flight_p99_ns, 300000);
+	ck_assert_uint_eq(train->be_in_flight_p99_ns, 0);
+	ck_assert_uint_eq(rows.processes, 1);
+	ck_assert_uint_eq(rows.process[0].pid, (uint32_t)getpid());
+	ck_assert_uint_eq(rows.process[0].managed, 1);
+	ck_assert_uint_eq(rows.process[0].launched_ns, 5 * SLUICE_NS_PER_MS);
+	ck_assert_uint_eq(rows.process[0].completed_ns, 4 * SLUICE_NS_PER_MS);
+	ck_assert_str_eq(rows.process[0].tenant, "train");
+	/* Why something is not enforced. */
+	ck_assert(has_note(&rows, "tenant live: a target relative to alone is not steered by"));
+	ck_assert(has_note(&rows, "tenant live: NVTX ranges are not measured"));
+	ck_assert(has_note(&rows, "tenant bare: managed is false"));
+	ck_assert(has_note(&rows, "processes that are not under Sluice are not known"));
+	ck_assert(!has_note(&rows, "no MPS"));
+	shim_join(&b, "other", 0);
+	shim_device(&b, fixture_device(1));
+	status(fd, &rows);
+	ck_assert(has_note(&rows, "gpu 0: no MPS: processes cannot run at once"));
+	ck_assert_uint_eq(rows.device.turns, 1);
+	ck_assert_uint_eq(row_of(&rows, "train")->entitled_permille, 750);
+	shim_close(&b);
+	close(fd);
+	end();
+}
+END_TEST
+
+static void play_counter(void *argument)
+{
+	static struct shim shim;
+	struct sluice_channel_device *page;
+
+	shim_join(&shim, argument, 0);
+	shim_device(&shim, fixture_device(1));
+	page = &shim.channel->device[0];
+	for (int i = 1; i <= 100; i++)
+		sluice_hist_add(&page->service, (uint64_t)i * SLUICE_NS_PER_MS);
+	sluice_hist_add(&page->be_in_flight, 300000);
+	atomic_store(&page->counters.requests, 100);
+	atomic_store(&page->counters.requests_late, 7);
+	atomic_store(&page->counters.longest_unit_ns, 1234567);
+	memcpy(page->counters.longest_unit, "gemm", 5);
+}
+
+/* A process's figures outlive it, and add up with those of the next. */
+START_TEST(test_status_after_a_death)
+{
+	const struct sluice_msg_status_tenant *other;
+	struct rows rows;
+	pid_t pid;
+	int fd;
+
+	begin();
+	fd = tool_connect();
+	for (uint64_t deaths = 1; deaths <= 2; deaths++) {
+		pid = fixture_process(play_counter, "other");
+		fixture_kill(pid);
+		do
+			status(fd, &rows);
+		while (row_of(&rows, "other")->processes);
+		other = row_of(&rows, "other");
+		ck_assert_uint_eq(other->requests, 100 * deaths);
+		ck_assert_uint_eq(other->requests_late, 7 * deaths);
+		ck_assert_uint_ge(other->service_p99_ns, 99 * SLUICE_NS_PER_MS);
+		ck_assert_str_eq(other->longest_unit, "gemm");
+		ck_assert_uint_eq(row_of(&rows, "live")->be_in_flight_p99_ns, 300000);
+	}
+	close(fd);
+	end();
+}
+END_TEST
+
+START_TEST(test_note_of_a_shim)
+{
+	struct sluice_msg_text note = {
+		.text = "kernel seen whose duration varies\n\x1b[2J\xc2\x9b"};
+	struct rows rows;
+	int fd;
+
+	begin();
+	fixture_send(a.fd, &note, SLUICE_MSG_NOTE, sizeof(note), 0);
+	fd = tool_connect();
+	(void)shim_tenant_used(&a);
+	status(fd, &rows);
+	/* It goes to a terminal, an administrator's perhaps. */
+	ck_assert(has_note(&rows, "kernel seen whose duration varies??[2J??"));
+	close(fd);
+	end();
+}
+END_TEST
+
+/* A process keeps the class that it came with. */
+START_TEST(test_note_of_another_class)
+{
+	struct rows rows;
+	int fd;
+
+	begin();
+	fd = tool_connect();
+	fixture_write_config(
+		"tenants = ( { name = \"train\"; class = \"latency-critical\"; match = { "
+		"cgroup = \"*\"; }; } );");
+	ck_assert_int_eq(tool_ask_set(fd, SLUICE_MSG_RELOAD, "", "", "", NULL), 0);
+	status(fd, &rows);
+	ck_assert(has_note(&rows, "came when the tenant was best-effort, and stays so"));
+	close(fd);
+	end();
+}
+END_TEST
+
+static void play_holder(void *argument)
+{
+	static struct shim shim;
+
+	shim_join(&shim, "train", 0);
+	shim_device(&shim, fixture_device(1));
+}
+
+START_TEST(test_note_of_an_absent_process)
+{
+	char text[128];
+	struct rows rows;
+	pid_t holder;
+	int fd;
+
+	fixture_begin(config);
+	holder = fixture_process(play_holder, NULL);
+	kill(fixture_arbiter, SIGKILL);
+	waitpid(fixture_arbiter, NULL, 0);
+	fixture_start_arbiter();
+	fd = tool_connect();
+	status(fd, &rows);
+	snprintf(text, sizeof(text),
+		 "tenant train (pid %d): has not come back since the arbiter was started anew; the "
+		 "4096 MiB",
+		 (int)holder);
+	ck_assert(has_note(&rows, text));
+	fixture_kill(holder);
+	do
+		status(fd, &rows);
+	while (has_note(&rows, text));
+	close(fd);
+	fixture_end();
+}
+END_TEST
+
+/* Another user, with no process there yet: the tenants that a match admits it to, program or not. */
+static void play_matched(void *argument)
+{
+	struct rows rows;
+	int fd;
+
+	ck_assert_int_eq(setresgid(54321, 54321, 54321), 0);
+	ck_assert_int_eq(setresuid(54321, 54321, 54321), 0);
+	fd = tool_connect();
+	status(fd, &rows);
+	if (rows.tenants != 2 || strcmp(rows.tenant[0].name, "mine") ||
+	    strcmp(rows.tenant[1].name, "served") || rows.processes)
+		_exit(1);
+	if (has_note(&rows, "tenant bare") || !has_note(&rows, "tenant mine: managed is false"))
+		_exit(2);
+}
+
+START_TEST(test_own_tenants)
+{
+	if (getuid() != 0)
+		return;
+	fixture_for_all = true;
+	fixture_begin(
+		"tenants = ( { name = \"bare\"; managed = false; }, { name = \"mine\"; managed = "
+		"false; match = { uid = 54321; }; }, { name = \"served\"; match = { uid = 54321; "
+		"program = \"serve\"; }; }, { name = \"any\"; match = { program = \"serve\"; }; } "
+		");");
+	ck_assert_int_eq(chmod(fixture_folder, 0755), 0);
+	fixture_kill(fixture_process(play_matched, NULL));
+	fixture_end();
+	fixture_for_all = false;
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("daemon status");
+	TCase *tcase = tcase_create("status");
+	SRunner *runner;
+	int failed;
+
+	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, test_status_without_devices);
+	tcase_add_test(tcase, test_status);
+	tcase_add_test(tcase, test_status_after_a_death);
+	tcase_add_test(tcase, test_note_of_a_shim);
+	tcase_add_test(tcase, test_note_of_another_class);
+	tcase_add_test(tcase, test_note_of_an_absent_process);
+	tcase_add_test(tcase, test_own_tenants);
+	suite_add_tcase(suite, tcase);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_NORMAL);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}
