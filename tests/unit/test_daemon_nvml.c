@@ -204,6 +204,43 @@ START_TEST(test_reclaiming)
 }
 END_TEST
 
+/* A tenant that is removed and comes back owes what its dead held all the same. */
+START_TEST(test_reclaiming_of_a_removed_tenant)
+{
+	static const char with[] =
+		"tenants = ( { name = \"train\"; memory = { max = \"8 GiB\"; }; } );";
+	static struct shim shim, other;
+	pid_t holder;
+	int fd;
+
+	share_gpu();
+	fixture_nvml = open_fake;
+	fixture_begin(with);
+	/* Keeps the device's record. */
+	shim_join(&other, "", 0);
+	shim_device(&other, fixture_device(1));
+	holder = fixture_process(play_holder, NULL);
+	gpu->process[0] = (struct process_info){.pid = (unsigned int)holder};
+	gpu->count = 1;
+	fixture_kill(holder);
+	fd = tool_connect();
+	fixture_write_config("");
+	ck_assert_int_eq(tool_ask_set(fd, SLUICE_MSG_RELOAD, "", "", "", NULL), 0);
+	fixture_write_config(with);
+	ck_assert_int_eq(tool_ask_set(fd, SLUICE_MSG_RELOAD, "", "", "", NULL), 0);
+	close(fd);
+	shim_join(&shim, "train", 0);
+	shim_device(&shim, fixture_device(1));
+	ck_assert_int_eq(shim_memory(&shim, 1), -EAGAIN);
+	gpu->count = 0;
+	wait_until(shim_memory(&shim, 8u << 21) == 0);
+	shim_close(&shim);
+	shim_close(&other);
+	fixture_end();
+	fixture_nvml = NULL;
+}
+END_TEST
+
 START_TEST(test_unmanaged_processes)
 {
 	struct sluice_msg_status_process row;
@@ -255,6 +292,7 @@ int main(void)
 	tcase_add_test(tcase, test_answers);
 	tcase_add_test(tcase, test_old_library);
 	tcase_add_test(tcase, test_reclaiming);
+	tcase_add_test(tcase, test_reclaiming_of_a_removed_tenant);
 	tcase_add_test(tcase, test_unmanaged_processes);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
