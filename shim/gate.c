@@ -173,6 +173,7 @@ _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream
 	if (hold.reason == GATE_FORCED) {
 		books_store(&counters->forced, books_load(&counters->forced) + 1);
 		gate->moved_ns = hold.now_ns;
+		inflight_write_off(gate, hold.now_ns);
 	}
 	if (!known)
 		books_store(&counters->unpredicted, books_load(&counters->unpredicted) + 1);

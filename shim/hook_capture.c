@@ -5,6 +5,13 @@
  */
 #include "capture.h"
 
+/* From here on no marker is placed without asking whether the stream captures. */
+static void opened(void)
+{
+	shim_capture_opened();
+	stream_await_marks();
+}
+
 static CUresult begun(CUstream key, CUresult result)
 {
 	if (result == CUDA_SUCCESS)
@@ -16,25 +23,25 @@ static CUresult begun(CUstream key, CUresult result)
 
 CUresult CUDAAPI cuStreamBeginCapture(CUstream hStream)
 {
-	shim_capture_opened();
+	opened();
 	return begun(stream_key(hStream, false), real.cuStreamBeginCapture(hStream));
 }
 
 CUresult CUDAAPI cuStreamBeginCapture_ptsz(CUstream hStream)
 {
-	shim_capture_opened();
+	opened();
 	return begun(stream_key(hStream, true), real.cuStreamBeginCapture_ptsz(hStream));
 }
 
 CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
 {
-	shim_capture_opened();
+	opened();
 	return begun(stream_key(hStream, false), real.cuStreamBeginCapture_v2(hStream, mode));
 }
 
 CUresult CUDAAPI cuStreamBeginCapture_v2_ptsz(CUstream hStream, CUstreamCaptureMode mode)
 {
-	shim_capture_opened();
+	opened();
 	return begun(stream_key(hStream, true), real.cuStreamBeginCapture_v2_ptsz(hStream, mode));
 }
 
@@ -43,7 +50,7 @@ CUresult CUDAAPI cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
 					     const CUgraphEdgeData *dependencyData,
 					     size_t numDependencies, CUstreamCaptureMode mode)
 {
-	shim_capture_opened();
+	opened();
 	return begun(stream_key(hStream, false),
 		     real.cuStreamBeginCaptureToGraph(hStream, hGraph, dependencies, dependencyData,
 						      numDependencies, mode));
@@ -54,7 +61,7 @@ CUresult CUDAAPI cuStreamBeginCaptureToGraph_ptsz(CUstream hStream, CUgraph hGra
 						  const CUgraphEdgeData *dependencyData,
 						  size_t numDependencies, CUstreamCaptureMode mode)
 {
-	shim_capture_opened();
+	opened();
 	return begun(stream_key(hStream, true),
 		     real.cuStreamBeginCaptureToGraph_ptsz(hStream, hGraph, dependencies,
 							   dependencyData, numDependencies, mode));

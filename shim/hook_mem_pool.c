@@ -24,34 +24,6 @@ void mem_pool_forked(void)
 	addrtable_reset(&pools);
 }
 
-/* Without cuStreamGetDevice (before 12.8) the context says it. */
-static bool device_of_context(CUstream stream, CUdevice *ret_ordinal)
-{
-	CUcontext context;
-	CUresult result;
-
-	if (real.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS ||
-	    real.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
-		return false;
-	result = real.cuCtxGetDevice(ret_ordinal);
-	(void)real.cuCtxPopCurrent_v2(&context);
-	return result == CUDA_SUCCESS;
-}
-
-static struct shim_device *device_of_stream(CUstream stream)
-{
-	CUdevice ordinal = 0;
-
-	/* The default streams are the current context's. */
-	if (shim.device_count == 1 || !stream || stream == CU_STREAM_LEGACY ||
-	    stream == CU_STREAM_PER_THREAD)
-		return shim_device_current();
-	if (real.cuStreamGetDevice(stream, &ordinal) != CUDA_SUCCESS &&
-	    !device_of_context(stream, &ordinal))
-		return NULL;
-	return shim_device(ordinal);
-}
-
 static struct mem_place place_of_stream(CUstream stream)
 {
 	CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -59,7 +31,7 @@ static struct mem_place place_of_stream(CUstream stream)
 	if (shim_flags() & SHIM_CAPTURES)
 		(void)real.cuStreamIsCapturing(stream, &status);
 	return (struct mem_place){.device = status == CU_STREAM_CAPTURE_STATUS_NONE
-						    ? device_of_stream(stream)
+						    ? shim_device_of_stream(stream)
 						    : NULL};
 }
 

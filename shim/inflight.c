@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inflight.h"
 
+#include "capture.h"
 #include "launch.h"
 #include "marker.h"
 
 #define INTERVAL_LEAST_NS 50000u
 #define INTERVAL_MOST_NS 1000000u
 #define INTERVAL_LATENCY_NS 5000000u /* each marker costs the latency tenant's stream about 1 us */
+
 uint64_t inflight_interval_ns(uint64_t window_ns, bool latency)
 {
 	uint64_t third_ns = window_ns / 3;
@@ -40,10 +42,14 @@ static bool mark_place(struct stream_state *stream, struct stream_mark *mark)
 {
 	bool empty = stream->head == stream->tail;
 
-	if (stream->track == TRACK_WORD && empty &&
-	    stream->marker_page !=
-		    atomic_load_explicit(&stream->gate->page_number, memory_order_acquire))
+	/* A word of an earlier page is no place for more; nor is any while pages change. */
+	if (stream->track == TRACK_WORD && !marker_is_of_page(stream)) {
+		if (!empty)
+			return false;
 		marker_give_back(stream);
+	}
+	if (stream->track == TRACK_NEW && !marker_page_is_here(stream->gate))
+		return false;
 	if (stream->track == TRACK_NEW)
 		stream->track = real_has(cuStreamWriteValue32_v2) && marker_take(stream)
 					? TRACK_WORD
@@ -72,18 +78,25 @@ static bool may_place(const struct stream_state *stream)
 	return stream->handle != CU_STREAM_LEGACY || launch_is_alone();
 }
 
+/* A marker must not become part of a capture. Whoever begins one raises the flag and then waits for
+ * the stream's lock, which we hold. */
+static bool is_captured(const struct stream_state *stream)
+{
+	return (shim_flags() & SHIM_CAPTURES) && capture_is_open(stream->handle);
+}
+
 void inflight_mark(struct stream_state *stream)
 {
 	struct stream_mark *mark;
 	uint64_t launched_ns;
 
-	if (!may_place(stream) || (shim_flags() & SHIM_CAPTURES))
+	if (!may_place(stream))
 		return;
 	futex_lock(&stream->lock);
 	launched_ns = atomic_load_explicit(&stream->launched_ns, memory_order_relaxed);
 	mark = &stream->mark[stream->head % STREAM_MARKS];
-	if (!stream->dead && stream->track != TRACK_QUERY && launched_ns != stream->marked_ns &&
-	    stream->head - stream->tail < STREAM_MARKS) {
+	if (!stream->dead && stream->track < TRACK_QUERY && launched_ns != stream->marked_ns &&
+	    stream->head - stream->tail < STREAM_MARKS && !is_captured(stream)) {
 		bool pushed = marker_context_enter(stream->context);
 
 		if (mark_place(stream, mark)) {
@@ -108,13 +121,27 @@ bool inflight_is_due(struct stream_state *stream, uint64_t least_ns)
 
 /* ---- looking ------------------------------------------------------------------------------------ */
 
-bool inflight_ask(struct stream_state *stream, uint32_t thread)
+static bool stream_trylock(struct stream_state *stream)
+{
+	uint32_t free_state = 0;
+
+	return atomic_compare_exchange_strong_explicit(&stream->lock.state, &free_state, 1,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+static bool is_another_thread_s(const struct stream_state *stream, uint32_t thread)
+{
+	return stream->handle == CU_STREAM_PER_THREAD && stream->thread != thread;
+}
+
+/* With the stream's lock. */
+static bool ask(struct stream_state *stream)
 {
 	struct own_calls calls;
 	bool pushed = false;
 	CUresult result;
 
-	if (stream->dead || (stream->handle == CU_STREAM_PER_THREAD && stream->thread != thread))
+	if (stream->dead || is_captured(stream))
 		return false;
 	if (stream->handle == CU_STREAM_LEGACY || stream->handle == CU_STREAM_PER_THREAD)
 		pushed = marker_context_enter(stream->context);
@@ -125,6 +152,29 @@ bool inflight_ask(struct stream_state *stream, uint32_t thread)
 	/* A context that has failed completes nothing more. */
 	return result != CUDA_ERROR_NOT_READY && result != CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
 	       result != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+bool inflight_ask(struct stream_state *stream, uint32_t thread)
+{
+	bool is_empty;
+
+	if (is_another_thread_s(stream, thread) || !stream_trylock(stream))
+		return false;
+	is_empty = ask(stream);
+	futex_unlock(&stream->lock);
+	return is_empty;
+}
+
+void inflight_write_off(struct gate *gate, uint64_t now_ns)
+{
+	uint32_t thread = launch_thread_number();
+
+	for (uint32_t i = 0; i < gate->stream_count; i++) {
+		struct stream_state *stream = gate->stream[i];
+
+		if (is_another_thread_s(stream, thread) && stream->head == stream->tail)
+			inflight_drained(stream, stream->launched_ns, now_ns);
+	}
 }
 
 static bool mark_has_landed(const struct stream_state *stream, const struct stream_mark *mark)
@@ -168,14 +218,6 @@ void inflight_drained(struct stream_state *stream, uint64_t launched_ns, uint64_
 	gate_completed(stream->gate, done_ns, now_ns);
 }
 
-static bool stream_trylock(struct stream_state *stream)
-{
-	uint32_t free_state = 0;
-
-	return atomic_compare_exchange_strong_explicit(&stream->lock.state, &free_state, 1,
-						       memory_order_acquire, memory_order_relaxed);
-}
-
 static bool poll_stream(struct stream_state *stream, uint64_t now_ns)
 {
 	uint64_t launched_ns = atomic_load_explicit(&stream->launched_ns, memory_order_relaxed);
@@ -199,6 +241,15 @@ static bool poll_stream(struct stream_state *stream, uint64_t now_ns)
 	return stream->completed_ns != before_ns;
 }
 
+static void events_destroy(struct stream_state *stream)
+{
+	for (uint32_t i = 0; i < STREAM_MARKS; i++) {
+		if (stream->mark[i].event)
+			(void)real.cuEventDestroy_v2(stream->mark[i].event);
+		stream->mark[i].event = NULL;
+	}
+}
+
 /* A dead stream whose marks have landed is done, and its word free. */
 static bool is_gone(struct stream_state *stream)
 {
@@ -209,6 +260,8 @@ static bool is_gone(struct stream_state *stream)
 	gone = stream->head == stream->tail;
 	if (gone && stream->track == TRACK_WORD)
 		marker_give_back(stream);
+	if (gone)
+		events_destroy(stream);
 	futex_unlock(&stream->lock);
 	return gone;
 }
@@ -217,6 +270,7 @@ bool inflight_poll(struct gate *gate, uint64_t now_ns)
 {
 	bool moved = false;
 
+	stream_settle_crowd(gate, now_ns);
 	for (uint32_t i = 0; i < gate->stream_count; i++) {
 		struct stream_state *stream = gate->stream[i];
 

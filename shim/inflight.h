@@ -31,8 +31,13 @@ bool inflight_poll(struct gate *gate, uint64_t now_ns);
 /* The stream is known to be complete up to launched_ns. With gate->lock. */
 void inflight_drained(struct stream_state *stream, uint64_t launched_ns, uint64_t now_ns);
 
-/* Is the stream empty now, by asking the driver? Only what may be asked from this thread. */
+/* Is the stream empty now, by asking the driver? Only what may be asked from this thread: nothing
+ * that captures, for which a question is the end. With gate->lock. */
 bool inflight_ask(struct stream_state *stream, uint32_t thread);
+
+/* What other threads gave their own default streams, and no marker covers, cannot be seen from this
+ * one, and would fill the window for ever: it counts as complete. With gate->lock. */
+void inflight_write_off(struct gate *gate, uint64_t now_ns);
 
 /* ---- relaxed capture mode around driver calls of our own ---- */
 

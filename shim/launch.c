@@ -78,9 +78,22 @@ bool launch_is_alone(void)
 	return atomic_load_explicit(&threads.used, memory_order_relaxed) <= 1;
 }
 
+bool launch_thread_is_gone(uint32_t number)
+{
+	int saved = errno;
+	bool gone;
+
+	futex_lock(&threads.lock);
+	gone = !is_alive(number > SLUICE_MAX_SLOTS ? number - SLUICE_MAX_SLOTS
+						   : threads.tid[number - 1]);
+	futex_unlock(&threads.lock);
+	errno = saved;
+	return gone;
+}
+
 /* ---- seats ------------------------------------------------------------------------------------- */
 
-static struct launch_seat *seat_take(CUstream key, struct stream_state *stream)
+static struct launch_seat *seat_take(CUstream key, struct stream_state *stream, struct gate *gate)
 {
 	struct launch_seat *seat = &launch_thread.seat[launch_seat_of(key)];
 	uint32_t number = launch_thread_number();
@@ -88,7 +101,7 @@ static struct launch_seat *seat_take(CUstream key, struct stream_state *stream)
 
 	if (seat->key && seat->key != key)
 		seat = &launch_thread.seat[launch_seat_of(key) ^ 1];
-	seat->lane = gate_lane(stream->gate, shared ? SLUICE_MAX_SLOTS - 1 : number - 1, shared);
+	seat->lane = gate_lane(gate, shared ? SLUICE_MAX_SLOTS - 1 : number - 1, shared);
 	seat->stream = stream;
 	/* A shared lane has no fast path: its seat is never found again. */
 	seat->key = shared ? NULL : key;
@@ -101,15 +114,17 @@ static struct launch_seat *seat_find(CUstream key)
 	struct launch_seat *seat = launch_seat(key);
 	uint32_t number = launch_thread.number;
 	struct stream_state *stream;
+	struct gate *gate;
 
-	if (seat->key == key)
+	if (seat->key == key && seat->stream->handle == key)
 		return seat;
 	if (!number || number >= SLUICE_MAX_SLOTS)
 		return NULL;
 	stream = stream_peek(key, number);
-	if (!stream || !gate_lane_is_bound(stream->gate, &stream->gate->lane[number - 1]))
+	gate = stream ? stream->gate : NULL;
+	if (!gate || !gate_lane_is_bound(gate, &gate->lane[number - 1]))
 		return NULL;
-	return seat_take(key, stream);
+	return seat_take(key, stream, gate);
 }
 
 /* launch_fast with look-ups. */
@@ -165,7 +180,7 @@ static void launch_admit(struct launch *launch, struct launch_seat *seat,
 			 struct predict_entry *entry, uint32_t flags)
 {
 	struct stream_state *stream = launch->stream;
-	struct gate *gate = stream->gate;
+	struct gate *gate = launch->gate;
 	bool is_free = gate_is_free(gate);
 	uint64_t window_ns =
 		atomic_load_explicit(&gate->page->grant.window_ns, memory_order_relaxed);
@@ -187,7 +202,7 @@ static void launch_raise(uint64_t tag, CUstream key)
 	struct launch_seat *seat = launch_seat(key);
 	struct gate *gate;
 
-	if (seat->key != key || (shim_thread.busy | shim_flags()) ||
+	if (seat->key != key || seat->stream->handle != key || (shim_thread.busy | shim_flags()) ||
 	    !atomic_load_explicit(&seat->stream->quiet, memory_order_relaxed))
 		return;
 	gate = seat->stream->gate;
@@ -215,19 +230,20 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 	launch->way = LAUNCH_UNTOUCHED;
 	if (!(shim_flags() & SHIM_CAPTURES) || !capture_is_open(key))
 		launch->stream = stream_find(key, launch_thread_number());
-	if (!launch->stream) {
+	launch->gate = launch->stream ? launch->stream->gate : NULL;
+	if (!launch->gate) {
 		errno = saved;
 		return;
 	}
 	launch->way = LAUNCH_NOTED;
 	if (atomic_load_explicit(&launch->stream->quiet, memory_order_relaxed))
-		gate_raise(launch->stream->gate, launch->stream, tag);
+		gate_raise(launch->gate, launch->stream, tag);
 	entry = predict_find(&launch_predict, tag, guess_ns);
 	sample_harvest(&launch_predict);
 	is_sampled = wants_sample(entry, flags);
-	launch_admit(launch, seat_take(key, launch->stream), entry, flags);
+	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, flags);
 	if (is_sampled)
-		launch->sample = sample_begin(launch->stream, entry, what);
+		launch->sample = sample_begin(launch->stream, launch->gate, entry, what);
 	errno = saved;
 }
 
@@ -248,11 +264,13 @@ void launch_end(struct launch *launch, CUresult result)
 bool launch_is_gated(CUstream key)
 {
 	struct stream_state *stream;
+	struct gate *gate;
 
 	if (shim_thread.busy || (shim_flags() & ~SHIM_PROFILING))
 		return false;
 	stream = stream_peek(key, launch_thread_number());
-	return stream && !gate_is_free(stream->gate);
+	gate = stream ? stream->gate : NULL;
+	return gate && !gate_is_free(gate);
 }
 
 void launch_name(struct sample_what what, char *ret_name, size_t size)

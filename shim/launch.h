@@ -31,6 +31,7 @@ enum launch_way {
 struct launch {
 	enum launch_way way;
 	struct stream_state *stream;
+	struct gate *gate;
 	struct sample *sample;
 	_Atomic uint32_t *next; /* to be woken once the launch is made: see gate_enter */
 };
@@ -51,6 +52,9 @@ uint32_t launch_thread_number(void);
 
 /* Does one thread alone launch in this process? */
 bool launch_is_alone(void);
+
+/* Has the thread of that number ended? */
+bool launch_thread_is_gone(uint32_t number);
 
 /* The current context of the thread changes: what it remembers of default streams is void. */
 void launch_context_changed(void);

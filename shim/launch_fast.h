@@ -116,7 +116,8 @@ static inline __attribute__((always_inline)) bool launch_fast(uint64_t tag, CUst
 		return false;
 	raw_ns = predict_raw_ns(entry);
 	seat = launch_seat(key);
-	if (unlikely(seat->key != key))
+	/* The state may have been given to another stream since. */
+	if (unlikely(seat->key != key) || unlikely(seat->stream->handle != key))
 		return false;
 	lane = seat->lane;
 	launched_ns = atomic_load_explicit(&lane->slot->launched_ns, memory_order_relaxed) + raw_ns;

@@ -133,6 +133,28 @@ void marker_give_back(struct stream_state *stream)
 	stream->track = TRACK_NEW;
 }
 
+static bool is_within(const void *address, const void *base, size_t bytes)
+{
+	return (uintptr_t)address - (uintptr_t)base < bytes;
+}
+
+bool marker_page_is_here(const struct gate *gate)
+{
+	void *base;
+	size_t bytes;
+
+	return !link_channel(&base, &bytes) || is_within(gate->page, base, bytes);
+}
+
+bool marker_is_of_page(const struct stream_state *stream)
+{
+	struct gate *gate = stream->gate;
+
+	return stream->marker_page ==
+		       atomic_load_explicit(&gate->page_number, memory_order_acquire) &&
+	       marker_page_is_here(gate);
+}
+
 bool marker_take(struct stream_state *stream)
 {
 	struct gate *gate = stream->gate;
@@ -174,7 +196,8 @@ bool marker_place(struct stream_state *stream, struct stream_mark *mark)
 	uint32_t seq = atomic_load_explicit(stream->last, memory_order_relaxed) + 1;
 	CUdeviceptr address = page + (CUdeviceptr)((char *)stream->word - (char *)base);
 
-	if (!page)
+	/* Another page since we looked: the offset would be nonsense. */
+	if (!page || !is_within(stream->word, base, sizeof(struct sluice_channel)))
 		return false;
 	atomic_store_explicit(stream->last, seq, memory_order_relaxed);
 	mark->seq = seq;

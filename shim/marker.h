@@ -23,6 +23,11 @@ void marker_give_back(struct stream_state *stream);
  * context is current. False: this context cannot. */
 bool marker_place(struct stream_state *stream, struct stream_mark *mark);
 
+/* Is the word one of the present page's? And is that page the one that can be registered, or are we
+ * between two? Without a session every page is. */
+bool marker_is_of_page(const struct stream_state *stream);
+bool marker_page_is_here(const struct gate *gate);
+
 /* Has the sequence landed? */
 bool marker_has(const struct stream_state *stream, uint32_t seq);
 

@@ -45,8 +45,11 @@ void request_retrack(struct gate *gate)
 	if (tracked == device->tracked)
 		return;
 	device->tracked = tracked;
-	for (uint32_t i = 0; i < gate->stream_count; i++)
-		atomic_store_explicit(&gate->stream[i]->quiet, tracked, memory_order_seq_cst);
+	for (uint32_t i = 0; i < gate->stream_count; i++) {
+		if (!gate->stream[i]->dead)
+			atomic_store_explicit(&gate->stream[i]->quiet, tracked,
+					      memory_order_seq_cst);
+	}
 	while (gate->marked)
 		activity_clear(gate, sluice_now_ns());
 	device->started_ns = 0;

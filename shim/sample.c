@@ -82,13 +82,14 @@ static struct sample *sample_pick(CUcontext context)
 	return NULL;
 }
 
-struct sample *sample_begin(struct stream_state *stream, struct predict_entry *entry,
-			    struct sample_what what)
+struct sample *sample_begin(struct stream_state *stream, struct gate *gate,
+			    struct predict_entry *entry, struct sample_what what)
 {
 	struct own_calls calls;
 	struct sample *sample;
 
-	if (stream->handle == CU_STREAM_LEGACY && !launch_is_alone())
+	if ((stream->handle == CU_STREAM_LEGACY && !launch_is_alone()) ||
+	    stream->track == TRACK_NONE)
 		return NULL;
 	calls = own_calls_begin();
 	sample = sample_pick(stream->context);
@@ -102,10 +103,10 @@ struct sample *sample_begin(struct stream_state *stream, struct predict_entry *e
 	sample->stream = stream;
 	sample->entry = entry;
 	sample->what = what;
-	sample->gate = stream->gate;
-	futex_lock(&stream->gate->lock);
-	sample->conditions = conditions_now(stream->gate);
-	futex_unlock(&stream->gate->lock);
+	sample->gate = gate;
+	futex_lock(&gate->lock);
+	sample->conditions = conditions_now(gate);
+	futex_unlock(&gate->lock);
 	return sample;
 }
 

@@ -25,8 +25,8 @@ struct sample_what {
 };
 
 /* Right before the launch; NULL: not now. The stream's context is current. */
-struct sample *sample_begin(struct stream_state *stream, struct predict_entry *entry,
-			    struct sample_what what);
+struct sample *sample_begin(struct stream_state *stream, struct gate *gate,
+			    struct predict_entry *entry, struct sample_what what);
 
 /* Right after it. submitted: the driver took it. */
 void sample_end(struct sample *sample, bool submitted);

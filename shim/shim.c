@@ -120,3 +120,30 @@ struct shim_device *shim_device_current(void)
 		return NULL;
 	return shim_device(ordinal);
 }
+
+/* Without cuStreamGetDevice (before 12.8) the context says it. */
+static bool device_of_context(CUstream stream, CUdevice *ret_ordinal)
+{
+	CUcontext context;
+	CUresult result;
+
+	if (real.cuStreamGetCtx(stream, &context) != CUDA_SUCCESS ||
+	    real.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+		return false;
+	result = real.cuCtxGetDevice(ret_ordinal);
+	(void)real.cuCtxPopCurrent_v2(&context);
+	return result == CUDA_SUCCESS;
+}
+
+struct shim_device *shim_device_of_stream(CUstream stream)
+{
+	CUdevice ordinal = 0;
+
+	if (shim.device_count == 1 || !stream || stream == CU_STREAM_LEGACY ||
+	    stream == CU_STREAM_PER_THREAD)
+		return shim_device_current();
+	if (real.cuStreamGetDevice(stream, &ordinal) != CUDA_SUCCESS &&
+	    !device_of_context(stream, &ordinal))
+		return NULL;
+	return shim_device(ordinal);
+}

@@ -109,6 +109,8 @@ static inline struct shim_device *shim_device(CUdevice ordinal)
 }
 /* Of the calling thread's current context; NULL: none, or not managed. */
 struct shim_device *shim_device_current(void);
+/* That the stream works on; of the current context for the default ones. */
+struct shim_device *shim_device_of_stream(CUstream stream);
 
 void shim_set_flags(uint32_t set, uint32_t clear);
 

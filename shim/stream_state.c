@@ -8,23 +8,14 @@
 #include "sample.h"
 #include "shim.h"
 #include "sluice/clock.h"
+#include "stream_table.h"
 
-#define BUCKETS (STREAM_STATES * 2) /* never full: look-ups always end */
+#define CROWD ((CUstream)UINTPTR_MAX) /* no stream's handle */
+#define CROWD_PATIENCE 64u	      /* streams without a state between two searches for one */
 
-static struct {
-	struct futex_lock lock;				/* of insertions */
-	_Atomic(struct stream_state *) bucket[BUCKETS]; /* published with release, never removed */
-	struct stream_state state[STREAM_STATES];
-	uint32_t used;
-} table;
-
-/* Which of the states under one key is meant: the default streams are one per context (and
- * thread); all other handles are unique in the process. */
-struct stream_name {
-	CUstream key;
-	CUcontext context; /* NULL: any */
-	uint32_t thread;
-};
+/* By gate: what stands for the streams that found no state. */
+static struct stream_state crowds[SLUICE_MAX_DEVICES];
+static _Atomic uint32_t crowd_patience;
 
 static bool is_default(CUstream key)
 {
@@ -42,42 +33,23 @@ static struct stream_name name_of(CUstream key, uint32_t thread)
 	return name;
 }
 
-static bool is_named(const struct stream_state *stream, const struct stream_name *name)
+static struct gate *gate_of(CUstream key)
 {
-	return stream->handle == name->key && stream->thread == name->thread &&
-	       (!name->context || stream->context == name->context);
-}
-
-static uint32_t bucket_of(const struct stream_name *name)
-{
-	uint64_t hash =
-		(uintptr_t)name->key ^ (uintptr_t)name->context << 7 ^ (uint64_t)name->thread << 40;
-
-	return (uint32_t)(hash * 0x9e3779b97f4a7c15ull >> 40) % BUCKETS;
-}
-
-/* The state, or NULL and the bucket where it would go. */
-static struct stream_state *look_up(const struct stream_name *name, uint32_t *ret_bucket)
-{
-	uint32_t bucket = bucket_of(name);
-	struct stream_state *stream;
-
-	/* Pairs with the release in `make`. */
-	while ((stream = atomic_load_explicit(&table.bucket[bucket], memory_order_acquire))) {
-		if (is_named(stream, name))
-			return stream;
-		bucket = (bucket + 1) % BUCKETS;
-	}
-	*ret_bucket = bucket;
-	return NULL;
-}
-
-/* The gate of the device that a stream of the current context works on. */
-static struct gate *gate_of_current(void)
-{
-	struct shim_device *device = shim_device_current();
+	struct shim_device *device = shim_device_of_stream(key);
 
 	return device ? gate_at(device->index) : NULL;
+}
+
+/* What must be current for driver calls of our own on the stream. NULL: nothing is. */
+static CUcontext context_of(const struct stream_name *name)
+{
+	CUcontext context = name->context;
+
+	if (context)
+		return context;
+	if (shim.device_count != 1 && real.cuStreamGetCtx(name->key, &context) == CUDA_SUCCESS)
+		return context;
+	return real.cuCtxGetCurrent(&context) == CUDA_SUCCESS ? context : NULL;
 }
 
 static bool is_blocking(CUstream key)
@@ -90,85 +62,14 @@ static bool is_blocking(CUstream key)
 	       !(flags & CU_STREAM_NON_BLOCKING);
 }
 
-/* Puts a state (new, or of a handle that has come back) under its gate. With table.lock. */
-static bool adopt(struct stream_state *stream, struct gate *gate, CUcontext context)
+/* ---- ends -------------------------------------------------------------------------------------- */
+
+/* With the stream's lock. */
+static void marks_lose(struct stream_state *stream)
 {
-	bool listed, blocking = is_blocking(stream->handle);
-
-	futex_lock(&gate->lock);
-	listed = stream->gate == gate;
-	if (!listed && gate->stream_count < GATE_STREAMS) {
-		gate->stream[gate->stream_count++] = stream;
-		listed = true;
-	}
-	if (listed) {
-		request_retrack(gate);
-		stream->gate = gate;
-		stream->context = context;
-		stream->blocking = blocking;
-		stream->dead = false;
-		atomic_store_explicit(&stream->quiet, request_is_tracked(gate),
-				      memory_order_relaxed);
-	}
-	futex_unlock(&gate->lock);
-	return listed;
-}
-
-static struct stream_state *make(const struct stream_name *name, struct gate *gate)
-{
-	struct stream_state *stream;
-	CUcontext context = name->context;
-	uint32_t bucket;
-
-	if (!context && real.cuCtxGetCurrent(&context) != CUDA_SUCCESS)
-		return NULL;
-	futex_lock(&table.lock);
-	stream = look_up(name, &bucket);
-	if (!stream && table.used < STREAM_STATES) {
-		stream = &table.state[table.used];
-		stream->handle = name->key;
-		stream->thread = name->thread;
-		stream->marker = STREAM_NO_MARKER;
-		if (adopt(stream, gate, context)) {
-			table.used++;
-			atomic_store_explicit(&table.bucket[bucket], stream, memory_order_release);
-		} else {
-			stream = NULL;
-		}
-	} else if (stream && (!stream->gate || stream->dead)) {
-		if (!adopt(stream, gate, context))
-			stream = NULL;
-	}
-	futex_unlock(&table.lock);
-	return stream;
-}
-
-struct stream_state *stream_find(CUstream key, uint32_t thread)
-{
-	struct stream_name name = name_of(key, thread);
-	struct stream_state *stream;
-	struct gate *gate;
-	uint32_t bucket;
-
-	if (is_default(key) && !name.context)
-		return NULL;
-	stream = look_up(&name, &bucket);
-	if (stream && stream->gate && !stream->dead)
-		return stream;
-	gate = gate_of_current();
-	return gate ? make(&name, gate) : NULL;
-}
-
-struct stream_state *stream_peek(CUstream key, uint32_t thread)
-{
-	struct stream_name name = name_of(key, thread);
-	struct stream_state *stream;
-	uint32_t bucket;
-
-	if (is_default(key) && !name.context)
-		return NULL;
-	stream = look_up(&name, &bucket);
-	return stream && stream->gate && !stream->dead ? stream : NULL;
+	stream->tail = stream->head;
+	for (uint32_t i = 0; i < STREAM_MARKS; i++)
+		stream->mark[i].event = NULL;
 }
 
 /* Whatever it had in flight will not be seen complete any more: it counts as complete. */
@@ -180,13 +81,184 @@ static void bury(struct stream_state *stream, bool marks_are_lost)
 	if (!atomic_exchange_explicit(&stream->quiet, 1, memory_order_relaxed))
 		request_stream_drained(stream, 0);
 	stream->dead = true;
-	if (marks_are_lost) {
-		futex_lock(&stream->lock);
-		stream->tail = stream->head;
-		futex_unlock(&stream->lock);
+	futex_unlock(&gate->lock);
+	/* Whoever is placing a marker, for a launch that is held elsewhere, uses the handle. */
+	futex_lock(&stream->lock);
+	if (marks_are_lost)
+		marks_lose(stream);
+	futex_unlock(&stream->lock);
+}
+
+/* The handle has come back for a stream of another device. */
+static void leave_gate(struct stream_state *stream)
+{
+	struct gate *gate = stream->gate;
+	uint32_t i = 0;
+
+	futex_lock(&gate->lock);
+	while (i < gate->stream_count && gate->stream[i] != stream)
+		i++;
+	if (i < gate->stream_count)
+		gate->stream[i] = gate->stream[--gate->stream_count];
+	inflight_drained(stream, stream->launched_ns, sluice_now_ns());
+	stream->gate = NULL;
+	futex_unlock(&gate->lock);
+	futex_lock(&stream->lock);
+	marks_lose(stream);
+	/* Its word may still be written to: nobody gets it. */
+	stream->marker = STREAM_NO_MARKER;
+	stream->track = TRACK_NEW;
+	futex_unlock(&stream->lock);
+}
+
+/* The default streams of threads that are gone, and all else that is done. With the table's lock. */
+static void reap(void)
+{
+	for (uint32_t i = 0; i < table_count(); i++) {
+		struct stream_state *stream = table_at(i);
+
+		if (stream->gate && !stream->dead && stream->handle == CU_STREAM_PER_THREAD &&
+		    launch_thread_is_gone(stream->thread))
+			bury(stream, true);
+	}
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		struct gate *gate = gate_at(i);
+
+		if (!gate->stream_count)
+			continue;
+		futex_lock(&gate->lock);
+		inflight_poll(gate, sluice_now_ns());
+		futex_unlock(&gate->lock);
+	}
+}
+
+/* ---- beginnings -------------------------------------------------------------------------------- */
+
+/* What the state keeps of the stream that had it before. */
+static void renew(struct stream_state *stream, CUcontext context)
+{
+	futex_lock(&stream->lock);
+	/* Events are their context's, and may be gone with it. */
+	if (stream->context != context)
+		marks_lose(stream);
+	if (stream->head == stream->tail && stream->track != TRACK_WORD)
+		stream->track = TRACK_NEW;
+	stream->context = context;
+	futex_unlock(&stream->lock);
+}
+
+/* Puts a state (new, or of a handle that has come back) under its gate. With the table's lock. */
+static bool adopt(struct stream_state *stream, CUstream key, struct gate *gate, CUcontext context)
+{
+	bool listed, blocking = is_blocking(key);
+
+	if (stream->gate && stream->gate != gate)
+		leave_gate(stream);
+	renew(stream, context);
+	futex_lock(&gate->lock);
+	listed = stream->gate == gate;
+	if (!listed && gate->stream_count < GATE_STREAMS) {
+		gate->stream[gate->stream_count++] = stream;
+		listed = true;
+	}
+	if (listed) {
+		request_retrack(gate);
+		stream->gate = gate;
+		stream->blocking = blocking;
+		stream->dead = false;
+		atomic_store_explicit(&stream->quiet, request_is_tracked(gate),
+				      memory_order_relaxed);
 	}
 	futex_unlock(&gate->lock);
+	return listed;
 }
+
+static struct stream_state *crowd_of(struct gate *gate)
+{
+	struct stream_state *crowd = &crowds[gate->index];
+
+	futex_lock(&gate->lock);
+	crowd->handle = CROWD;
+	crowd->track = TRACK_NONE;
+	crowd->gate = gate;
+	futex_unlock(&gate->lock);
+	return crowd;
+}
+
+void stream_settle_crowd(struct gate *gate, uint64_t now_ns)
+{
+	struct stream_state *crowd = &crowds[gate->index];
+
+	if (crowd->gate)
+		inflight_drained(crowd, crowd->launched_ns, now_ns);
+}
+
+/* With the table's lock; `known`: the state that has the name already. NULL: no room. */
+static struct stream_state *make_room(const struct stream_name *name, struct stream_state *known,
+				      struct gate *gate, CUcontext context)
+{
+	uint32_t patience = crowd_patience;
+
+	if (patience && !(known && known->gate == gate)) {
+		crowd_patience = patience - 1;
+		return NULL;
+	}
+	for (int i = 0; i < 2; i++) {
+		struct stream_state *stream = known ? known : table_take();
+
+		if (stream && adopt(stream, name->key, gate, context)) {
+			if (!known)
+				table_publish(stream, name);
+			return stream;
+		}
+		reap();
+	}
+	crowd_patience = CROWD_PATIENCE;
+	return NULL;
+}
+
+static struct stream_state *make(const struct stream_name *name, struct gate *gate)
+{
+	struct stream_state *stream;
+	CUcontext context = context_of(name);
+
+	if (!context)
+		return NULL;
+	table_lock();
+	stream = table_look_up(name);
+	if (!stream || !stream->gate || stream->dead)
+		stream = make_room(name, stream, gate, context);
+	table_unlock();
+	return stream ? stream : crowd_of(gate);
+}
+
+struct stream_state *stream_find(CUstream key, uint32_t thread)
+{
+	struct stream_name name = name_of(key, thread);
+	struct stream_state *stream;
+	struct gate *gate;
+
+	if (is_default(key) && !name.context)
+		return NULL;
+	stream = table_look_up(&name);
+	if (stream && stream->gate && !stream->dead)
+		return stream;
+	gate = gate_of(key);
+	return gate ? make(&name, gate) : NULL;
+}
+
+struct stream_state *stream_peek(CUstream key, uint32_t thread)
+{
+	struct stream_name name = name_of(key, thread);
+	struct stream_state *stream;
+
+	if (is_default(key) && !name.context)
+		return NULL;
+	stream = table_look_up(&name);
+	return stream && stream->gate && !stream->dead ? stream : NULL;
+}
+
+/* ---- what the hooks see -------------------------------------------------------------------------- */
 
 void stream_born(CUstream handle)
 {
@@ -206,6 +278,7 @@ void stream_dying(CUstream handle)
 	if (inflight_is_due(stream, 1))
 		inflight_mark(stream);
 	bury(stream, false);
+	crowd_patience = 0;
 }
 
 static bool has_landed(struct stream_state *stream)
@@ -226,8 +299,8 @@ void stream_context_dying(CUcontext context, int device_ordinal)
 {
 	bool landed = device_ordinal < 0;
 
-	for (uint32_t i = 0; i < table.used; i++) {
-		struct stream_state *stream = &table.state[i];
+	for (uint32_t i = 0; i < table_count(); i++) {
+		struct stream_state *stream = table_at(i);
 		struct gate *gate = stream->gate;
 
 		if (!gate || (device_ordinal < 0 ? stream->context != context
@@ -240,6 +313,7 @@ void stream_context_dying(CUcontext context, int device_ordinal)
 			sample_context_dying(stream->context);
 		}
 	}
+	crowd_patience = 0;
 	launch_context_changed();
 	if (device_ordinal < 0) {
 		marker_context_dying(context, landed);
@@ -247,12 +321,18 @@ void stream_context_dying(CUcontext context, int device_ordinal)
 	}
 }
 
+void stream_await_marks(void)
+{
+	for (uint32_t i = 0; i < table_count(); i++) {
+		futex_lock(&table_at(i)->lock);
+		futex_unlock(&table_at(i)->lock);
+	}
+}
+
 void stream_forked(void)
 {
-	table.lock = (struct futex_lock){0};
-	for (uint32_t i = 0; i < BUCKETS; i++)
-		table.bucket[i] = NULL;
-	for (uint32_t i = 0; i < table.used; i++)
-		table.state[i] = (struct stream_state){0};
-	table.used = 0;
+	table_forked();
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
+		crowds[i] = (struct stream_state){0};
+	crowd_patience = 0;
 }

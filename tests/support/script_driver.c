@@ -12,6 +12,7 @@
 
 #define OPS 8192
 #define EVENTS 256
+#define REGISTRATIONS 16
 
 struct op {
 	enum script_op kind;
@@ -24,18 +25,23 @@ struct queue {
 	struct op op[OPS];
 	char log[OPS + 1];
 	uint32_t head, tail;
-	bool capturing;
+	bool capturing, destroyed;
 };
 
 struct script script;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct queue queues[SCRIPT_STREAMS + 2];
+static struct queue queues[SCRIPT_STREAMS + 3];
 static struct {
-	bool used, recorded, done;
+	bool used, recorded, done, lost;
 } events[EVENTS];
+static struct {
+	char *host;
+	CUdeviceptr device;
+	size_t bytes; /* 0: unused */
+} registered[REGISTRATIONS];
 
-/* The legacy stream and the per-thread one come last. */
+/* The legacy stream, the per-thread one and all others come last. */
 static struct queue *queue_of(CUstream stream)
 {
 	uintptr_t handle = (uintptr_t)stream;
@@ -44,7 +50,9 @@ static struct queue *queue_of(CUstream stream)
 		return &queues[SCRIPT_STREAMS];
 	if (handle == 2)
 		return &queues[SCRIPT_STREAMS + 1];
-	assert(handle >= 0x1000 && (handle - 0x1000) / 0x100 < SCRIPT_STREAMS);
+	assert(handle >= 0x1000);
+	if ((handle - 0x1000) / 0x100 >= SCRIPT_STREAMS)
+		return &queues[SCRIPT_STREAMS + 2];
 	return &queues[(handle - 0x1000) / 0x100];
 }
 
@@ -67,6 +75,7 @@ static void queue_push(CUstream stream, struct op op)
 	struct queue *queue = queue_of(stream);
 
 	pthread_mutex_lock(&lock);
+	script.faults += queue->destroyed;
 	assert(queue->head - queue->tail < OPS);
 	if (queue->head < OPS)
 		queue->log[queue->head] = "KWEC"[op.kind];
@@ -93,7 +102,7 @@ uint32_t script_count(enum script_op op)
 	uint32_t count = 0;
 
 	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; i < SCRIPT_STREAMS + 2; i++) {
+	for (uint32_t i = 0; i < SCRIPT_STREAMS + 3; i++) {
 		for (const char *c = queues[i].log; *c; c++)
 			count += *c == "KWEC"[op];
 	}
@@ -117,6 +126,15 @@ static CUresult launch_kernel(CUfunction f, unsigned int gx, unsigned int gy, un
 	return script.launch_result;
 }
 
+static CUresult launch_kernel_per_thread(CUfunction f, unsigned int gx, unsigned int gy,
+					 unsigned int gz, unsigned int bx, unsigned int by,
+					 unsigned int bz, unsigned int shared, CUstream stream,
+					 void **params, void **extra)
+{
+	return launch_kernel(f, gx, gy, gz, bx, by, bz, shared,
+			     stream ? stream : CU_STREAM_PER_THREAD, params, extra);
+}
+
 static CUresult graph_launch(CUgraphExec exec, CUstream stream)
 {
 	queue_push(stream, (struct op){.kind = SCRIPT_KERNEL});
@@ -134,17 +152,50 @@ static CUresult copy_out(void *to, CUdeviceptr from, size_t bytes)
 {
 	script.copied_bytes += bytes;
 	script_complete(NULL, UINT32_MAX);
+	if (script.on_copy_out)
+		script.on_copy_out();
 	return script.launch_result;
+}
+
+static CUresult copy_out_async(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	queue_push(stream, (struct op){.kind = SCRIPT_COPY});
+	if (script.is_pageable)
+		script_complete(stream, UINT32_MAX);
+	return script.launch_result;
+}
+
+static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+	if (script.is_pageable)
+		return CUDA_ERROR_INVALID_VALUE;
+	*(CUmemorytype *)data = CU_MEMORYTYPE_HOST;
+	return CUDA_SUCCESS;
+}
+
+static void *host_of(CUdeviceptr address)
+{
+	for (uint32_t i = 0; i < REGISTRATIONS; i++) {
+		if (address - registered[i].device < registered[i].bytes)
+			return registered[i].host + (address - registered[i].device);
+	}
+	return NULL;
 }
 
 static CUresult write_value(CUstream stream, CUdeviceptr address, cuuint32_t value,
 			    unsigned int flags)
 {
+	void *word = host_of(address);
+
 	if (!script.has_memory_ops)
 		return CUDA_ERROR_NOT_SUPPORTED;
-	queue_push(stream, (struct op){.kind = SCRIPT_WRITE,
-				       .word = (_Atomic uint32_t *)(uintptr_t)address,
-				       .value = value});
+	if (script.on_write)
+		script.on_write(stream);
+	if (!word) {
+		script.faults++;
+		return CUDA_SUCCESS;
+	}
+	queue_push(stream, (struct op){.kind = SCRIPT_WRITE, .word = word, .value = value});
 	return CUDA_SUCCESS;
 }
 
@@ -152,7 +203,7 @@ static CUresult event_create(CUevent *event, unsigned int flags)
 {
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 1; i < EVENTS; i++) {
-		if (events[i].used)
+		if (events[i].used || events[i].lost)
 			continue;
 		events[i].used = true;
 		*event = (CUevent)(uintptr_t)i;
@@ -172,6 +223,7 @@ static CUresult event_destroy(CUevent event)
 static CUresult event_record(CUevent event, CUstream stream)
 {
 	pthread_mutex_lock(&lock);
+	script.faults += events[(uintptr_t)event].lost;
 	events[(uintptr_t)event].recorded = true;
 	events[(uintptr_t)event].done = false;
 	pthread_mutex_unlock(&lock);
@@ -184,6 +236,7 @@ static CUresult event_query(CUevent event)
 	CUresult result;
 
 	pthread_mutex_lock(&lock);
+	script.faults += events[(uintptr_t)event].lost;
 	result = events[(uintptr_t)event].done || !events[(uintptr_t)event].recorded
 			 ? CUDA_SUCCESS
 			 : CUDA_ERROR_NOT_READY;
@@ -203,13 +256,16 @@ static CUresult stream_query(CUstream stream)
 	CUresult result;
 
 	pthread_mutex_lock(&lock);
+	script.faults += queue->capturing;
 	result = queue->head == queue->tail ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 	pthread_mutex_unlock(&lock);
-	return result;
+	return script.failure ? script.failure : result;
 }
 
 static CUresult stream_synchronize(CUstream stream)
 {
+	if (script.failure)
+		return script.failure;
 	script_complete(stream, UINT32_MAX);
 	return CUDA_SUCCESS;
 }
@@ -225,17 +281,23 @@ static CUresult context_synchronize(void)
 static CUresult stream_create(CUstream *stream, unsigned int flags)
 {
 	*stream = SCRIPT_STREAM(0);
+	queue_of(*stream)->destroyed = false;
 	return CUDA_SUCCESS;
 }
 
-static CUresult stream_ok(CUstream stream)
+static CUresult stream_destroy(CUstream stream)
 {
+	struct queue *queue = queue_of(stream);
+
+	pthread_mutex_lock(&lock);
+	queue->destroyed = queue != &queues[SCRIPT_STREAMS + 2];
+	pthread_mutex_unlock(&lock);
 	return CUDA_SUCCESS;
 }
 
 static CUresult stream_flags(CUstream stream, unsigned int *flags)
 {
-	*flags = CU_STREAM_NON_BLOCKING;
+	*flags = script.stream_flags;
 	return CUDA_SUCCESS;
 }
 
@@ -273,26 +335,53 @@ static CUresult exchange_mode(CUstreamCaptureMode *mode)
 
 static CUresult host_register(void *address, size_t bytes, unsigned int flags)
 {
+	static CUdeviceptr next = 1ull << 50;
+	uint32_t i = 0;
+
+	while (registered[i].bytes)
+		assert(++i < REGISTRATIONS);
+	registered[i].host = address;
+	registered[i].device = next;
+	registered[i].bytes = bytes;
+	next += 1ull << 40;
 	script.registrations++;
 	return CUDA_SUCCESS;
 }
 
 static CUresult host_unregister(void *address)
 {
+	for (uint32_t i = 0; i < REGISTRATIONS; i++) {
+		if (registered[i].bytes && registered[i].host == address)
+			registered[i].bytes = 0;
+	}
 	script.registrations--;
 	return CUDA_SUCCESS;
 }
 
 static CUresult host_pointer(CUdeviceptr *device, void *address, unsigned int flags)
 {
-	*device = (CUdeviceptr)(uintptr_t)address;
-	return CUDA_SUCCESS;
+	for (uint32_t i = 0; i < REGISTRATIONS; i++) {
+		if (registered[i].bytes && registered[i].host == address) {
+			*device = registered[i].device;
+			return CUDA_SUCCESS;
+		}
+	}
+	return CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult context_current(CUcontext *context)
 {
-	*context = SCRIPT_CONTEXT;
+	*context = script.context;
 	return CUDA_SUCCESS;
+}
+
+void script_change_context(CUcontext context)
+{
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		events[i].lost |= events[i].used;
+		events[i].used = false;
+	}
+	script.context = context;
 }
 
 static CUresult context_device(CUdevice *device)
@@ -329,7 +418,7 @@ static void fill_events_and_streams(void)
 	real.cuEventSynchronize = event_query;
 	real.cuStreamBeginCapture_v2 = begin_capture;
 	real.cuStreamCreate = stream_create;
-	real.cuStreamDestroy_v2 = stream_ok;
+	real.cuStreamDestroy_v2 = stream_destroy;
 	real.cuStreamEndCapture = end_capture;
 	real.cuStreamGetFlags = stream_flags;
 	real.cuStreamIsCapturing = is_capturing;
@@ -342,7 +431,11 @@ void script_start(void)
 {
 	memset(queues, 0, sizeof(queues));
 	memset(events, 0, sizeof(events));
-	script = (struct script){.has_memory_ops = true, .elapsed_ms = 0.01f};
+	memset(registered, 0, sizeof(registered));
+	script = (struct script){.has_memory_ops = true,
+				 .elapsed_ms = 0.01f,
+				 .stream_flags = CU_STREAM_NON_BLOCKING,
+				 .context = SCRIPT_CONTEXT};
 	fill_events_and_streams();
 	real.cuCtxGetCurrent = context_current;
 	real.cuCtxGetDevice = context_device;
@@ -352,11 +445,14 @@ void script_start(void)
 	real.cuFuncGetName = function_name;
 	real.cuGraphLaunch = graph_launch;
 	real.cuLaunchKernel = launch_kernel;
+	real.cuLaunchKernel_ptsz = launch_kernel_per_thread;
 	real.cuMemHostGetDevicePointer_v2 = host_pointer;
 	real.cuMemHostRegister_v2 = host_register;
 	real.cuMemHostUnregister = host_unregister;
+	real.cuMemcpyDtoHAsync_v2 = copy_out_async;
 	real.cuMemcpyDtoH_v2 = copy_out;
 	real.cuMemcpyHtoDAsync_v2 = copy_in_async;
+	real.cuPointerGetAttribute = pointer_attribute;
 	real.cuThreadExchangeStreamCaptureMode = exchange_mode;
 }
 

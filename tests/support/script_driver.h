@@ -5,7 +5,8 @@
 /*
  * A driver that the test scripts: it fills the shim's table of real entries with functions that
  * queue what they are given and complete it when the test says so. One device, one context, made
- * current everywhere. Stream handles are SCRIPT_STREAM(0..). Any thread.
+ * current everywhere. Stream handles are SCRIPT_STREAM(0..); those from SCRIPT_STREAMS on share one
+ * queue. The GPU sees registered memory elsewhere than the host does. Any thread.
  */
 
 #include <stdbool.h>
@@ -29,8 +30,17 @@ struct script {
 	bool has_memory_ops;	/* cuStreamWriteValue32 works; else it is refused */
 	float elapsed_ms;	/* between any two events */
 	CUresult launch_result; /* of launches and copies */
+	CUresult failure;	/* of all that asks or waits, once it is set */
+	unsigned int stream_flags;
+	bool is_pageable; /* host memory, which copies into it are waited for then */
 	uint64_t registrations;
 	uint64_t copied_bytes;
+	uint64_t faults; /* what a real driver, GPU or capture would not survive: a destroyed event
+			    or stream, a write to what is not registered, a question to a stream
+			    that captures */
+	CUcontext context;
+	void (*on_write)(CUstream stream); /* inside the driver's call that places a marker word */
+	void (*on_copy_out)(void);	   /* inside a blocking copy, before it returns */
 };
 
 extern struct script script;
@@ -48,6 +58,9 @@ const char *script_log(CUstream stream);
 uint32_t script_count(enum script_op op);
 
 void script_set_capturing(CUstream stream, bool capturing);
+
+/* The context's events are no more; another context is current from now on. */
+void script_change_context(CUcontext context);
 
 /* Attaches the shim to the arbiter at the socket, as cuInit would, and registers device 0. */
 void script_attach(const char *socket, const char *tenant);
