@@ -1,38 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "copy.h"
 
-#include "sync.h"
-
 size_t copy_piece(CUstream key, size_t bytes)
 {
 	return bytes > COPY_PIECE && launch_is_gated(key) ? COPY_PIECE : bytes;
 }
 
-void copy_begin(struct launch *launch, enum predict_kind kind, uint64_t bytes, CUstream key,
+void copy_begin(struct copy *copy, enum predict_kind kind, uint64_t bytes, CUstream key,
 		uint32_t flags)
 {
 	struct sample_what what = {.kind = kind};
 	uint32_t guess_ns;
 	uint64_t tag = predict_bytes_tag(kind, bytes, &guess_ns);
 
-	launch_begin(launch, tag, guess_ns, key, what, flags);
+	copy->shows = COPY_SHOWS_NOTHING;
+	launch_begin(&copy->launch, tag, guess_ns, key, what, flags);
 }
 
-void copy_end(struct launch *launch, CUresult result, CUstream key, bool returned)
+void copy_watch(struct copy *copy, CUstream key, enum copy_shows shows)
 {
-	if (result == CUDA_SUCCESS && returned && launch->way >= LAUNCH_ADMITTED)
-		sync_blocking_copy(key);
-	launch_end(launch, result);
+	copy->shows = shows;
+	if (shows == COPY_SHOWS_DRAIN)
+		sync_on_default(&copy->point, key);
 }
 
-bool copy_is_host(CUdeviceptr address)
+void copy_end(struct copy *copy, CUresult result, CUstream key)
+{
+	if (result == CUDA_SUCCESS && copy->shows == COPY_SHOWS_DRAIN)
+		sync_shown(&copy->point);
+	else if (result == CUDA_SUCCESS && copy->shows == COPY_MAY_SHOW)
+		sync_look(key);
+	launch_end(&copy->launch, result);
+}
+
+/* Plain memory, which the driver knows nothing of, counts as the host's. */
+static CUmemorytype type_of(CUdeviceptr address, bool *ret_known)
 {
 	CUmemorytype type = CU_MEMORYTYPE_HOST;
 
-	if (real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) !=
-	    CUDA_SUCCESS)
-		return true;
-	return type == CU_MEMORYTYPE_HOST;
+	*ret_known = real.cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) ==
+		     CUDA_SUCCESS;
+	return *ret_known ? type : CU_MEMORYTYPE_HOST;
+}
+
+enum copy_shows copy_shows(CUdeviceptr to)
+{
+	bool known;
+
+	return type_of(to, &known) == CU_MEMORYTYPE_HOST ? COPY_SHOWS_DRAIN : COPY_SHOWS_NOTHING;
+}
+
+enum copy_shows copy_async_shows(CUdeviceptr to)
+{
+	bool known;
+
+	if (!sync_is_requested())
+		return COPY_SHOWS_NOTHING;
+	(void)type_of(to, &known);
+	return known ? COPY_SHOWS_NOTHING : COPY_MAY_SHOW;
 }
 
 uint64_t copy_2d_bytes(const CUDA_MEMCPY2D *copy)

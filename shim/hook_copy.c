@@ -9,53 +9,57 @@
 CUresult CUDAAPI cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
 {
 	COPY_PIECES(PREDICT_COPY, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED,
-		    copy_is_host(dst), real.cuMemcpy(dst + done, src + done, piece));
+		    copy_shows(dst), real.cuMemcpy(dst + done, src + done, piece));
 }
 
 CUresult CUDAAPI cuMemcpy_ptds(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
 {
 	COPY_PIECES(PREDICT_COPY, ByteCount, stream_key(NULL, true), LAUNCH_UNTIMED,
-		    copy_is_host(dst), real.cuMemcpy_ptds(dst + done, src + done, piece));
+		    copy_shows(dst), real.cuMemcpy_ptds(dst + done, src + done, piece));
 }
 
 CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY, ByteCount, stream_key(hStream, false), 0, false,
+	COPY_PIECES(PREDICT_COPY, ByteCount, stream_key(hStream, false), 0, copy_async_shows(dst),
 		    real.cuMemcpyAsync(dst + done, src + done, piece, hStream));
 }
 
 CUresult CUDAAPI cuMemcpyAsync_ptsz(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
 				    CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY, ByteCount, stream_key(hStream, true), 0, false,
+	COPY_PIECES(PREDICT_COPY, ByteCount, stream_key(hStream, true), 0, copy_async_shows(dst),
 		    real.cuMemcpyAsync_ptsz(dst + done, src + done, piece, hStream));
 }
 
 CUresult CUDAAPI cuMemcpyDtoD(CUdeviceptr_v1 dstDevice, CUdeviceptr_v1 srcDevice,
 			      unsigned int ByteCount)
 {
-	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED, false,
+	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyDtoD(dstDevice + (unsigned int)done,
 				      srcDevice + (unsigned int)done, (unsigned int)piece));
 }
 
 CUresult CUDAAPI cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)
 {
-	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED, false,
+	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyDtoD_v2(dstDevice + done, srcDevice + done, piece));
 }
 
 CUresult CUDAAPI cuMemcpyDtoD_v2_ptds(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
 				      size_t ByteCount)
 {
-	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(NULL, true), LAUNCH_UNTIMED, false,
+	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(NULL, true), LAUNCH_UNTIMED,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyDtoD_v2_ptds(dstDevice + done, srcDevice + done, piece));
 }
 
 CUresult CUDAAPI cuMemcpyDtoDAsync(CUdeviceptr_v1 dstDevice, CUdeviceptr_v1 srcDevice,
 				   unsigned int ByteCount, CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(hStream, false), 0, false,
+	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(hStream, false), 0,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyDtoDAsync(dstDevice + (unsigned int)done,
 					   srcDevice + (unsigned int)done, (unsigned int)piece,
 					   hStream));
@@ -64,7 +68,8 @@ CUresult CUDAAPI cuMemcpyDtoDAsync(CUdeviceptr_v1 dstDevice, CUdeviceptr_v1 srcD
 CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
 				      size_t ByteCount, CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(hStream, false), 0, false,
+	COPY_PIECES(PREDICT_COPY_DEVICE, ByteCount, stream_key(hStream, false), 0,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyDtoDAsync_v2(dstDevice + done, srcDevice + done, piece, hStream));
 }
 
@@ -72,33 +77,37 @@ CUresult CUDAAPI cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr dstDevice, CUdeviceptr sr
 					   size_t ByteCount, CUstream hStream)
 {
 	COPY_PIECES(
-		PREDICT_COPY_DEVICE, ByteCount, stream_key(hStream, true), 0, false,
+		PREDICT_COPY_DEVICE, ByteCount, stream_key(hStream, true), 0, COPY_SHOWS_NOTHING,
 		real.cuMemcpyDtoDAsync_v2_ptsz(dstDevice + done, srcDevice + done, piece, hStream));
 }
 
 CUresult CUDAAPI cuMemcpyDtoH(void *dstHost, CUdeviceptr_v1 srcDevice, unsigned int ByteCount)
 {
-	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED, true,
+	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED,
+		    COPY_SHOWS_DRAIN,
 		    real.cuMemcpyDtoH((char *)dstHost + done, srcDevice + (unsigned int)done,
 				      (unsigned int)piece));
 }
 
 CUresult CUDAAPI cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
 {
-	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED, true,
+	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED,
+		    COPY_SHOWS_DRAIN,
 		    real.cuMemcpyDtoH_v2((char *)dstHost + done, srcDevice + done, piece));
 }
 
 CUresult CUDAAPI cuMemcpyDtoH_v2_ptds(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
 {
-	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(NULL, true), LAUNCH_UNTIMED, true,
+	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(NULL, true), LAUNCH_UNTIMED,
+		    COPY_SHOWS_DRAIN,
 		    real.cuMemcpyDtoH_v2_ptds((char *)dstHost + done, srcDevice + done, piece));
 }
 
 CUresult CUDAAPI cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr_v1 srcDevice, unsigned int ByteCount,
 				   CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(hStream, false), 0, false,
+	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(hStream, false), 0,
+		    copy_async_shows((uintptr_t)dstHost),
 		    real.cuMemcpyDtoHAsync((char *)dstHost + done, srcDevice + (unsigned int)done,
 					   (unsigned int)piece, hStream));
 }
@@ -106,7 +115,8 @@ CUresult CUDAAPI cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr_v1 srcDevice, unsi
 CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
 				      CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(hStream, false), 0, false,
+	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(hStream, false), 0,
+		    copy_async_shows((uintptr_t)dstHost),
 		    real.cuMemcpyDtoHAsync_v2((char *)dstHost + done, srcDevice + done, piece,
 					      hStream));
 }
@@ -114,7 +124,8 @@ CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size
 CUresult CUDAAPI cuMemcpyDtoHAsync_v2_ptsz(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
 					   CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(hStream, true), 0, false,
+	COPY_PIECES(PREDICT_COPY_TO_HOST, ByteCount, stream_key(hStream, true), 0,
+		    copy_async_shows((uintptr_t)dstHost),
 		    real.cuMemcpyDtoHAsync_v2_ptsz((char *)dstHost + done, srcDevice + done, piece,
 						   hStream));
 }
@@ -122,7 +133,7 @@ CUresult CUDAAPI cuMemcpyDtoHAsync_v2_ptsz(void *dstHost, CUdeviceptr srcDevice,
 CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr_v1 dstDevice, const void *srcHost, unsigned int ByteCount)
 {
 	COPY_PIECES(PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED,
-		    false,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyHtoD(dstDevice + (unsigned int)done, (const char *)srcHost + done,
 				      (unsigned int)piece));
 }
@@ -130,21 +141,23 @@ CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr_v1 dstDevice, const void *srcHost, uns
 CUresult CUDAAPI cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
 {
 	COPY_PIECES(PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(NULL, false), LAUNCH_UNTIMED,
-		    false,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyHtoD_v2(dstDevice + done, (const char *)srcHost + done, piece));
 }
 
 CUresult CUDAAPI cuMemcpyHtoD_v2_ptds(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
 {
 	COPY_PIECES(
-		PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(NULL, true), LAUNCH_UNTIMED, false,
+		PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(NULL, true), LAUNCH_UNTIMED,
+		COPY_SHOWS_NOTHING,
 		real.cuMemcpyHtoD_v2_ptds(dstDevice + done, (const char *)srcHost + done, piece));
 }
 
 CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr_v1 dstDevice, const void *srcHost,
 				   unsigned int ByteCount, CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(hStream, false), 0, false,
+	COPY_PIECES(PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(hStream, false), 0,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyHtoDAsync(dstDevice + (unsigned int)done,
 					   (const char *)srcHost + done, (unsigned int)piece,
 					   hStream));
@@ -153,7 +166,8 @@ CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr_v1 dstDevice, const void *srcHost
 CUresult CUDAAPI cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
 				      CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(hStream, false), 0, false,
+	COPY_PIECES(PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(hStream, false), 0,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyHtoDAsync_v2(dstDevice + done, (const char *)srcHost + done, piece,
 					      hStream));
 }
@@ -161,7 +175,8 @@ CUresult CUDAAPI cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost
 CUresult CUDAAPI cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr dstDevice, const void *srcHost,
 					   size_t ByteCount, CUstream hStream)
 {
-	COPY_PIECES(PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(hStream, true), 0, false,
+	COPY_PIECES(PREDICT_COPY_TO_DEVICE, ByteCount, stream_key(hStream, true), 0,
+		    COPY_SHOWS_NOTHING,
 		    real.cuMemcpyHtoDAsync_v2_ptsz(dstDevice + done, (const char *)srcHost + done,
 						   piece, hStream));
 }

@@ -19,6 +19,8 @@
 		result = call; \
 		if (result == CUDA_SUCCESS) \
 			sync_shown(&point); \
+		else if (unlikely(result != CUDA_ERROR_NOT_READY)) \
+			sync_failed(); \
 		shim_leave(); \
 		return result; \
 	} while (0)
@@ -76,36 +78,44 @@ static void recorded(CUevent event, CUstream key)
 	shim_leave();
 }
 
-CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
-{
-	recorded(hEvent, stream_key(hStream, false));
-	return real.cuEventRecord(hEvent, hStream);
-}
-
-CUresult CUDAAPI cuEventRecord_ptsz(CUevent hEvent, CUstream hStream)
-{
-	recorded(hEvent, stream_key(hStream, true));
-	return real.cuEventRecord_ptsz(hEvent, hStream);
-}
-
-CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
-{
-	recorded(hEvent, stream_key(hStream, false));
-	return real.cuEventRecordWithFlags(hEvent, hStream, flags);
-}
-
-CUresult CUDAAPI cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned int flags)
-{
-	recorded(hEvent, stream_key(hStream, true));
-	return real.cuEventRecordWithFlags_ptsz(hEvent, hStream, flags);
-}
-
 static void gone(CUevent event)
 {
 	if (!shim_enter())
 		return;
 	sync_event_gone(event);
 	shim_leave();
+}
+
+/* An event that was not recorded stands for nothing, or for what it stood for before. */
+static CUresult really(CUresult result, CUevent event)
+{
+	if (unlikely(result != CUDA_SUCCESS))
+		gone(event);
+	return result;
+}
+
+CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
+{
+	recorded(hEvent, stream_key(hStream, false));
+	return really(real.cuEventRecord(hEvent, hStream), hEvent);
+}
+
+CUresult CUDAAPI cuEventRecord_ptsz(CUevent hEvent, CUstream hStream)
+{
+	recorded(hEvent, stream_key(hStream, true));
+	return really(real.cuEventRecord_ptsz(hEvent, hStream), hEvent);
+}
+
+CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+	recorded(hEvent, stream_key(hStream, false));
+	return really(real.cuEventRecordWithFlags(hEvent, hStream, flags), hEvent);
+}
+
+CUresult CUDAAPI cuEventRecordWithFlags_ptsz(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+	recorded(hEvent, stream_key(hStream, true));
+	return really(real.cuEventRecordWithFlags_ptsz(hEvent, hStream, flags), hEvent);
 }
 
 CUresult CUDAAPI cuEventDestroy(CUevent hEvent)

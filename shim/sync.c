@@ -68,6 +68,8 @@ void sync_event_recorded(CUevent event, CUstream key, bool capturing)
 	struct stream_state *stream = capturing ? NULL : stream_peek(key, launch_thread_number());
 	uint32_t index;
 
+	if (!event)
+		return;
 	futex_lock(&events.lock);
 	index = event_find(event);
 	if (!stream) {
@@ -141,12 +143,21 @@ void sync_on_context(struct sync_point *point, CUcontext context, bool blocking_
 void sync_on_stream(struct sync_point *point, CUstream key)
 {
 	struct launch_seat *seat = launch_seat(key);
-	struct stream_state *stream =
-		seat->key == key ? seat->stream : stream_peek(key, launch_thread_number());
+	struct stream_state *stream = seat->key == key && seat->stream->handle == key
+					      ? seat->stream
+					      : stream_peek(key, launch_thread_number());
 
 	point->count = 0;
 	if (stream)
 		point_add(point, stream, launched(stream));
+}
+
+void sync_on_default(struct sync_point *point, CUstream key)
+{
+	if (key == CU_STREAM_LEGACY)
+		sync_on_context(point, NULL, true);
+	else
+		sync_on_stream(point, key);
 }
 
 void sync_on_event(struct sync_point *point, CUevent event)
@@ -180,6 +191,14 @@ static void ask_the_others(struct gate *gate, uint64_t now_ns)
 	futex_unlock(&gate->lock);
 }
 
+static void ask_all(uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		if (atomic_load_explicit(&gate_at(i)->marked, memory_order_relaxed))
+			ask_the_others(gate_at(i), now_ns);
+	}
+}
+
 static void stream_shown(struct stream_state *stream, uint64_t launched_ns, uint64_t now_ns)
 {
 	struct gate *gate = stream->gate;
@@ -188,9 +207,12 @@ static void stream_shown(struct stream_state *stream, uint64_t launched_ns, uint
 		return;
 	/* The gates of others first, the books after. */
 	futex_lock(&gate->lock);
-	if (request_is_tracked(gate))
-		request_drained(stream, launched_ns, now_ns);
-	inflight_drained(stream, launched_ns, now_ns);
+	/* It may have been destroyed while the caller waited for an event of it. */
+	if (stream->gate == gate) {
+		if (request_is_tracked(gate))
+			request_drained(stream, launched_ns, now_ns);
+		inflight_drained(stream, launched_ns, now_ns);
+	}
 	futex_unlock(&gate->lock);
 }
 
@@ -200,23 +222,39 @@ void sync_shown(struct sync_point *point)
 
 	for (uint32_t i = 0; i < point->count; i++)
 		stream_shown(point->at[i].stream, point->at[i].launched_ns, now_ns);
-	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
-		if (atomic_load_explicit(&gate_at(i)->marked, memory_order_relaxed))
-			ask_the_others(gate_at(i), now_ns);
-	}
+	ask_all(now_ns);
 	sample_harvest(&launch_predict);
 }
 
-void sync_blocking_copy(CUstream key)
+void sync_failed(void)
 {
-	struct sync_point point;
+	ask_all(sluice_now_ns());
+}
 
-	/* An operation of the legacy stream comes after all blocking streams' work. */
-	if (key == CU_STREAM_LEGACY)
-		sync_on_context(&point, NULL, true);
-	else
-		sync_on_stream(&point, key);
-	sync_shown(&point);
+bool sync_is_requested(void)
+{
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		if (atomic_load_explicit(&gate_at(i)->marked, memory_order_relaxed))
+			return true;
+	}
+	return false;
+}
+
+void sync_look(CUstream key)
+{
+	struct stream_state *stream = stream_peek(key, launch_thread_number());
+	struct gate *gate = stream ? stream->gate : NULL;
+	struct sync_point point = {.count = 0};
+	bool is_empty;
+
+	if (!gate || !atomic_load_explicit(&gate->marked, memory_order_relaxed))
+		return;
+	point_add(&point, stream, launched(stream));
+	futex_lock(&gate->lock);
+	is_empty = inflight_ask(stream, launch_thread_number());
+	futex_unlock(&gate->lock);
+	if (is_empty)
+		sync_shown(&point);
 }
 
 void sync_forked(void)

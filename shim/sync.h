@@ -35,11 +35,21 @@ void sync_on_context(struct sync_point *point, CUcontext context, bool blocking_
 /* What the event was recorded behind. */
 void sync_on_event(struct sync_point *point, CUevent event);
 
+/* What a blocking copy on that default stream will show: the legacy one waits for all blocking
+ * streams. */
+void sync_on_default(struct sync_point *point, CUstream key);
+
 /* The call has succeeded. */
 void sync_shown(struct sync_point *point);
 
-/* A blocking copy on that default stream has returned data. */
-void sync_blocking_copy(CUstream key);
+/* It has failed: work that has failed is over as well, where the driver says so. */
+void sync_failed(void);
+
+/* Is a request open on any device? */
+bool sync_is_requested(void);
+
+/* A call has returned that may have waited for the stream: it is asked, if a request is open. */
+void sync_look(CUstream key);
 
 /* The event is about to be recorded there; capturing: it will not be, really. */
 void sync_event_recorded(CUevent event, CUstream key, bool capturing);

@@ -139,6 +139,79 @@ START_TEST(a_blocking_copy_out_ends_the_default_stream_s)
 }
 END_TEST
 
+static void *launch_meanwhile(void *closure)
+{
+	rig_launch_on(KERNEL, SCRIPT_STREAM(5));
+	return NULL;
+}
+
+static void other_thread_launches(void)
+{
+	pthread_t thread;
+
+	ck_assert(!pthread_create(&thread, NULL, launch_meanwhile, NULL));
+	pthread_join(thread, NULL);
+}
+
+/* What another thread launches while the copy waits comes behind it. */
+START_TEST(a_blocking_copy_out_shows_what_came_before_it)
+{
+	char host[16];
+
+	script.stream_flags = CU_STREAM_DEFAULT;
+	script.on_copy_out = other_thread_launches;
+	rig_launch_on(KERNEL, NULL);
+	ck_assert_int_eq(cuMemcpyDtoH_v2(host, 4096, sizeof(host)), CUDA_SUCCESS);
+	ck_assert_uint_eq(active(), 1);
+	cuStreamSynchronize(SCRIPT_STREAM(5));
+	ck_assert_uint_eq(active(), 0);
+}
+END_TEST
+
+/* The driver waits for those. */
+START_TEST(a_copy_out_into_pageable_memory_ends_it)
+{
+	char host[16];
+
+	rig_launch(KERNEL);
+	ck_assert_int_eq(cuMemcpyDtoHAsync_v2(host, 4096, sizeof(host), SCRIPT_STREAM(0)),
+			 CUDA_SUCCESS);
+	ck_assert_uint_eq(active(), 1);
+	script.is_pageable = true;
+	ck_assert_int_eq(cuMemcpyDtoHAsync_v2(host, 4096, sizeof(host), SCRIPT_STREAM(0)),
+			 CUDA_SUCCESS);
+	ck_assert_uint_eq(active(), 0);
+}
+END_TEST
+
+START_TEST(work_that_has_failed_is_over)
+{
+	rig_launch(KERNEL);
+	script.failure = CUDA_ERROR_ILLEGAL_ADDRESS;
+	ck_assert_int_eq(cuStreamSynchronize(SCRIPT_STREAM(0)), CUDA_ERROR_ILLEGAL_ADDRESS);
+	ck_assert_uint_eq(active(), 0);
+}
+END_TEST
+
+/* A question would end the capture. */
+START_TEST(a_stream_that_captures_is_not_asked)
+{
+	CUgraph graph;
+
+	rig_launch_on(KERNEL, SCRIPT_STREAM(0));
+	rig_launch_on(KERNEL, SCRIPT_STREAM(1));
+	script_complete(SCRIPT_STREAM(1), UINT32_MAX);
+	ck_assert_int_eq(cuStreamBeginCapture_v2(SCRIPT_STREAM(1), CU_STREAM_CAPTURE_MODE_RELAXED),
+			 CUDA_SUCCESS);
+	ck_assert_int_eq(cuStreamSynchronize(SCRIPT_STREAM(0)), CUDA_SUCCESS);
+	ck_assert_uint_eq(script.faults, 0);
+	ck_assert_uint_eq(active(), 1);
+	ck_assert_int_eq(cuStreamEndCapture(SCRIPT_STREAM(1), &graph), CUDA_SUCCESS);
+	ck_assert_int_eq(cuStreamSynchronize(SCRIPT_STREAM(0)), CUDA_SUCCESS);
+	ck_assert_uint_eq(active(), 0);
+}
+END_TEST
+
 START_TEST(a_destroyed_stream_is_active_no_more)
 {
 	rig_launch_on(KERNEL, SCRIPT_STREAM(4));
@@ -247,6 +320,10 @@ int main(void)
 	tcase_add_test(tcase, a_stream_that_was_joined_is_asked);
 	tcase_add_test(tcase, a_context_synchronisation_ends_all);
 	tcase_add_test(tcase, a_blocking_copy_out_ends_the_default_stream_s);
+	tcase_add_test(tcase, a_blocking_copy_out_shows_what_came_before_it);
+	tcase_add_test(tcase, a_copy_out_into_pageable_memory_ends_it);
+	tcase_add_test(tcase, work_that_has_failed_is_over);
+	tcase_add_test(tcase, a_stream_that_captures_is_not_asked);
 	tcase_add_test(tcase, a_destroyed_stream_is_active_no_more);
 	tcase_add_test(tcase, a_latency_tenant_is_never_held);
 	tcase_add_test(tcase, in_excess_it_is_held_and_holds_nobody);
