@@ -43,7 +43,7 @@ ifneq ($(filter-out $(QUIET_GOALS),$(GOALS)),)
 # hears so in one line. It writes where the CUDA toolkit is; make reads that, and stops with 2.
 DEPS := $(shell sh tools/setup/deps.sh >&2 && echo ok)
 ifneq ($(DEPS),ok)
-$(error stopped: the line above says what to install)
+$(error stopped: the line above says what to do)
 endif
 include build/deps.mk
 endif

@@ -36,8 +36,10 @@ missing_packages()
 
 install_packages()
 {
-	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 ||
-		fail "missing packages; run: sudo apt-get install -y $*"
+	command -v apt-get >/dev/null 2>&1 ||
+		fail "missing, by Debian's names: $*; install them with this system's package manager"
+	[ "$(id -u)" = 0 ] ||
+		fail "missing packages; run: sudo apt-get update && sudo apt-get install -y $*"
 	printf 'sluice: installing %s\n' "$*" >&2
 	export DEBIAN_FRONTEND=noninteractive
 	# Indexes may be old or empty: try, refresh, try again.
@@ -76,12 +78,7 @@ find_cuda()
 
 fetch_cuda()
 {
-	python3 -c 'import venv, ensurepip' 2>/dev/null || {
-		[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 ||
-			fail "no CUDA toolkit found; install CUDA $cuda_version and set CUDA_HOME, or python3-venv so that it can be fetched from PyPI"
-		install_packages python3 python3-venv
-	}
-	printf 'sluice: no CUDA toolkit found; fetching NVIDIA'"'"'s packages (CUDA %s) from PyPI into build/cuda\n' "$cuda_version" >&2
+	printf 'sluice: no CUDA toolkit found; fetching NVIDIA'"'"'s packages (CUDA %s, 105 MB) from PyPI into build/cuda\n' "$cuda_version" >&2
 	python3 -m venv build/cuda >build/pip.log 2>&1 &&
 		build/cuda/bin/pip install --disable-pip-version-check "nvidia-cuda-nvcc==$cuda_version.*" \
 			"nvidia-nvvm==$cuda_version.*" "nvidia-cuda-crt==$cuda_version.*" \
@@ -92,10 +89,12 @@ fetch_cuda()
 }
 
 mkdir -p build || exit 2
+cuda=$(find_cuda) || exit 2
 missing=$(missing_packages)
+# To fetch the toolkit: said with the rest, so that one line is all there is to run.
+[ -n "$cuda" ] || python3 -c 'import venv, ensurepip' 2>/dev/null || missing="$missing python3 python3-venv"
 # shellcheck disable=SC2086 # a list of names
 [ -z "$missing" ] || install_packages $missing
-cuda=$(find_cuda) || exit 2
 if [ -z "$cuda" ]; then
 	fetch_cuda
 	cuda=$(find_cuda) || exit 2
