@@ -149,6 +149,39 @@ START_TEST(more_than_one_percent_late_is_void)
 }
 END_TEST
 
+static bool printed(const struct result *result, const char *what)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool found;
+
+	result_print(result, out);
+	fclose(out);
+	found = strstr(text, what) != NULL;
+	free(text);
+	return found;
+}
+
+START_TEST(a_phase_of_many_late_operations_is_named)
+{
+	double a[] = {1, 2, 3, 4};
+	struct phase serve = make_phase(a, 4, 0), train = make_phase(NULL, 0, 10);
+	struct phase shared = make_phase(a, 4, 5), sluice = make_phase(a, 4, 4.5);
+	struct result result;
+
+	sluice.late_ops = 10; /* of 1,000 */
+	result_make("X", true, &serve, &train, &shared, &sluice, &result);
+	ck_assert(!printed(&result, "note: "));
+	sluice.late_ops = 20;
+	result_make("X", true, &serve, &train, &shared, &sluice, &result);
+	ck_assert_str_eq(result.void_why, "");
+	ck_assert(printed(&result, "note: both, under Sluice: 2.0 % of operations late"));
+	result.simulated = false;
+	ck_assert(!printed(&result, "note: "));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("demo");
@@ -161,6 +194,7 @@ int main(void)
 	tcase_add_test(tcase, steps_count_inside_the_servers_time);
 	tcase_add_test(tcase, what_cannot_be_read_is_named);
 	tcase_add_test(tcase, more_than_one_percent_late_is_void);
+	tcase_add_test(tcase, a_phase_of_many_late_operations_is_named);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -52,6 +52,20 @@ static void print_plot(const struct result *result, FILE *out)
 	}
 }
 
+/* The whole can stand while one phase had a bad time: its figures are worse than they would be. */
+static void print_disturbed(const struct result *result, FILE *out)
+{
+	for (int i = 0; result->simulated && !result->void_why[0] && i < COLUMNS; i++) {
+		const struct column_figures *column = &result->column[i];
+
+		if (column->late_ops_pct > LATE_OPS_VOID_PCT)
+			fprintf(out,
+				"note: %s: %.1f %% of operations late; this machine was busy with "
+				"something else in that phase, and its figures suffer\n",
+				column_title[i], column->late_ops_pct);
+	}
+}
+
 void result_print(const struct result *result, FILE *out)
 {
 	const struct column_figures *alone = &result->column[ALONE];
@@ -74,6 +88,7 @@ void result_print(const struct result *result, FILE *out)
 		result->column[SHARED].a_p99_ms / alone->a_p99_ms,
 		result->column[SLUICE].a_p99_ms / alone->a_p99_ms,
 		result->column[SLUICE].train_rel * 100);
+	print_disturbed(result, out);
 	if (result->void_why[0])
 		fprintf(out, "VOID: %s\n", result->void_why);
 }

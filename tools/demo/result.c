@@ -17,6 +17,7 @@ static void fill(const struct phase *phase, double train_alone, struct column_fi
 	ret->s_p50_ms = phase_quantile(phase->service_ms, phase->requests, 500);
 	ret->s_p99_ms = phase_quantile(phase->service_ms, phase->requests, 990);
 	ret->train_rel = train_alone > 0 ? phase->steps_per_s / train_alone : 0;
+	ret->late_ops_pct = phase->ops ? 100.0 * (double)phase->late_ops / (double)phase->ops : 0;
 }
 
 static void find_void(struct result *result)
@@ -30,8 +31,9 @@ static void find_void(struct result *result)
 			 result->late_ops_pct, LATE_OPS_VOID_PCT);
 	else if (fabs(result->load - LOAD_WANTED) > LOAD_TOLERANCE)
 		snprintf(result->void_why, sizeof(result->void_why),
-			 "the load was %.3f of capacity alone, not %.2f +- %.2f", result->load,
-			 LOAD_WANTED, LOAD_TOLERANCE);
+			 "the load was %.3f of capacity alone, not %.2f +- %.2f: this machine was "
+			 "busy with something else; try again when it is idle",
+			 result->load, LOAD_WANTED, LOAD_TOLERANCE);
 	else if (alone->requests != result->phase[SHARED]->requests ||
 		 alone->requests != result->phase[SLUICE]->requests)
 		snprintf(result->void_why, sizeof(result->void_why),
@@ -82,6 +84,7 @@ static json_t *column_json(const struct column_figures *column)
 	set_real(object, "S_p50_ms", column->s_p50_ms);
 	set_real(object, "S_p99_ms", column->s_p99_ms);
 	set_real(object, "train_rel", column->train_rel);
+	set_real(object, "late_ops_pct", column->late_ops_pct);
 	return object;
 }
 

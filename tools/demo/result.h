@@ -19,7 +19,7 @@ enum column { ALONE, SHARED, SLUICE, COLUMNS };
 
 struct column_figures {
 	double a_p50_ms, a_p99_ms, a_p999_ms, s_p50_ms, s_p99_ms;
-	double train_rel;
+	double train_rel, late_ops_pct;
 };
 
 struct result {

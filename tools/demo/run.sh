@@ -19,7 +19,9 @@ here=$(pwd)
 sluice=$here/$BUILD/bin/sluice
 serve=$here/$BUILD/samples/serve
 train=$here/$BUILD/samples/train
-socket=$here/$out/sluiced.sock
+# A socket's path is at most 107 characters long, and a folder's can be longer.
+sockets=$(mktemp -d) || exit 1
+socket=$sockets/sluiced.sock
 daemon=
 trainer=
 
@@ -28,7 +30,7 @@ stop_all()
 	[ -z "$trainer" ] || kill "$trainer" 2>/dev/null
 	[ -z "$daemon" ] || kill "$daemon" 2>/dev/null
 	wait
-	rm -f "$socket"
+	rm -rf "$sockets"
 }
 
 die()
@@ -41,18 +43,24 @@ die()
 find_gpu()
 {
 	CUDA_LIB=$(sed -n 's/^CUDA_LIB := //p' build/deps.mk)
-	if [ -z "${DEMO_SIMULATED:-}" ] && "$here/$BUILD/samples/vecadd" >/dev/null 2>&1; then
+	if [ -n "${DEMO_SIMULATED:-}" ]; then
+		why='as DEMO_SIMULATED asks'
+	elif tried=$("$here/$BUILD/samples/vecadd" 2>&1); then
 		simulated=
 		LD_LIBRARY_PATH=$CUDA_LIB${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 		export LD_LIBRARY_PATH
 		printf 'demo: on the real GPU of this machine\n'
+		return
+	elif [ -e /dev/nvidiactl ]; then
+		why="the GPU here does not run samples/vecadd ($(printf '%s' "$tried" | tail -n 1))"
 	else
-		simulated=1
-		SIMGPU_COSTS=$here/samples/costs.conf
-		SIMGPU_INSTANCE=demo-$$
-		export SIMGPU_COSTS SIMGPU_INSTANCE
-		printf 'demo: no GPU found; on the simulated H100, without MPS: all figures are simulated\n'
+		why='no GPU found'
 	fi
+	simulated=1
+	SIMGPU_COSTS=$here/samples/costs.conf
+	SIMGPU_INSTANCE=demo-$$
+	export SIMGPU_COSTS SIMGPU_INSTANCE
+	printf 'demo: %s; on the simulated H100, without MPS: all figures are simulated\n' "$why"
 }
 
 # start PHASE PROGRAM ARGUMENT...: without Sluice. run_as adds the arbiter.
