@@ -53,7 +53,7 @@ static int read_fail(const struct reader *reader, const config_setting_t *settin
 {
 	config_fail(reader->error, setting_file(reader, setting),
 		    config_setting_source_line(setting), "%s%s%s: %s", reader->where,
-		    *reader->where ? " " : "", path, why);
+		    *reader->where && *path ? " " : "", path, why);
 	return -EINVAL;
 }
 
@@ -247,23 +247,60 @@ void config_defaults(struct config *config)
 	config->tenants = 1;
 }
 
+/* The whole file: where a read fails, as on a folder, the library's scanner ends the process. */
+static int read_text(const char *path, char **ret_text)
+{
+	FILE *in = fopen(path, "re");
+	size_t size = 0;
+	ssize_t length;
+	int r = 0;
+
+	*ret_text = NULL;
+	if (!in)
+		return -errno;
+	errno = 0;
+	length = getdelim(ret_text, &size, 0, in);
+	if (ferror(in) || !*ret_text)
+		r = errno ? -errno : -EIO;
+	else if (length < 0)
+		**ret_text = 0; /* an empty file */
+	else if (!(*ret_text)[length - 1])
+		r = -EILSEQ;
+	fclose(in);
+	return r;
+}
+
+/* The file that a mistake is in, and what is wrong with its syntax. */
+static void say_syntax(const struct config *config, const config_t *file,
+		       struct config_error *error)
+{
+	const char *where = config_error_file(file), *text = config_error_text(file);
+
+	config_fail(error, where ? where : config->file, (unsigned int)config_error_line(file),
+		    "%s%s", text,
+		    strcmp(text, "syntax error")
+			    ? ""
+			    : " here or just before; write name = value; and name = { ... }; with "
+			      "no dot in a name and no comma at the end of a list");
+}
+
 static int read_file(struct config *config, config_t *file, struct config_error *error)
 {
-	const char *where;
-	FILE *in = fopen(config->file, "re");
-	int r;
+	char *text;
+	int r = read_text(config->file, &text);
 
-	if (!in) {
-		config_fail(error, config->file, 0, "cannot be read: %m");
+	if (r < 0) {
+		config_fail(error, config->file, 0, "cannot be read: %s",
+			    r == -EILSEQ ? "it is no text, there is a zero byte in it"
+					 : strerror(-r));
+		free(text);
 		return -EINVAL;
 	}
-	r = config_read(file, in);
-	fclose(in);
+	r = config_read_string(file, text);
+	free(text);
 	if (r == CONFIG_TRUE)
 		return read_root(config, config_root_setting(file), error);
-	where = config_error_file(file);
-	config_fail(error, where ? where : config->file, (unsigned int)config_error_line(file),
-		    "%s", config_error_text(file));
+	say_syntax(config, file, error);
 	return -EINVAL;
 }
 

@@ -47,11 +47,15 @@ static int check_name(const struct config *config, uint32_t index, struct config
 	for (uint32_t i = 0; i < index; i++) {
 		if (strcmp(config->tenant[i].name, tenant->name))
 			continue;
-		config_fail(reterr, config->file, line_of(tenant, "name"),
-			    i ? "tenant %s: there is one of that name at line %u; rename one"
-			      : "tenant %s: that name is the default tenant's; rename it, or write "
-				"default = { ... } (line %u)",
-			    tenant->name, line_of(&config->tenant[i], "name"));
+		if (i)
+			config_fail(reterr, config->file, line_of(tenant, "name"),
+				    "tenant %s: there is one of that name at line %u; rename one",
+				    tenant->name, line_of(&config->tenant[i], "name"));
+		else
+			config_fail(reterr, config->file, line_of(tenant, "name"),
+				    "tenant %s: that name is the default tenant's; rename it, or "
+				    "write default = { ... } outside the list",
+				    tenant->name);
 		return -EINVAL;
 	}
 	return 0;

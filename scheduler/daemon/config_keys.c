@@ -136,8 +136,13 @@ static unsigned int edit_distance(const char *a, const char *b)
 const struct config_key *config_nearest_key(const struct config_key *keys, unsigned int count,
 					    const char *path)
 {
+	const char *dot = strrchr(path, '.');
 	const struct config_key *nearest = NULL;
-	unsigned int least = 4;
+	/* Of a short word nothing is left after so many changes. */
+	unsigned int least = (unsigned int)strlen(dot ? dot + 1 : path);
+
+	if (least > 4)
+		least = 4;
 
 	for (unsigned int i = 0; i < count; i++) {
 		unsigned int distance = edit_distance(path, keys[i].path);

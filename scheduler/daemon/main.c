@@ -23,8 +23,8 @@ static int check_config(const char *path, bool print)
 	if (print)
 		config_print(&config, stdout);
 	else
-		printf("%s: %u tenants, policy %s\n", path, config.tenants - 1,
-		       config_policy_name(&config));
+		printf("%s: %u tenant%s, policy %s\n", path, config.tenants - 1,
+		       config.tenants == 2 ? "" : "s", config_policy_name(&config));
 	return 0;
 }
 

@@ -68,8 +68,10 @@ static void set_user_socket(struct command_line *line)
 	if (line->options.socket)
 		return;
 	if (!runtime || !*runtime) {
-		fprintf(stderr, "sluiced: XDG_RUNTIME_DIR is not set; say where to listen with "
-				"--socket PATH\n");
+		fprintf(stderr,
+			"sluiced: XDG_RUNTIME_DIR is not set, so this is no login session; say "
+			"where to listen with --socket PATH%s\n",
+			geteuid() ? "" : ", or serve everybody, without --user");
 		exit(2);
 	}
 	snprintf(line->socket_path, sizeof(line->socket_path), "%s%s", runtime, SLUICE_SOCKET_USER);
@@ -101,6 +103,7 @@ void options_parse(int argc, char **argv, struct command_line *ret_line)
 		       "\vsluiced(8), sluice.conf(5)"};
 
 	*ret_line = (struct command_line){.mode = OPTIONS_RUN};
+	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, ret_line);
 	if (ret_line->options.user)
 		set_user_config(ret_line);

@@ -15,19 +15,24 @@ static struct config config;
 static struct config_error error;
 static char path[] = "/tmp/sluice-config-XXXXXX";
 
-static int load_with(const char *text, uint64_t device_bytes)
+static int load_bytes(const char *text, size_t size, uint64_t device_bytes)
 {
 	int fd, r;
 
 	memcpy(path + strlen(path) - 6, "XXXXXX", 6);
 	fd = mkstemp(path);
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	ck_assert_int_eq(write(fd, text, size), (ssize_t)size);
 	close(fd);
 	memset(&error, 0, sizeof(error));
 	r = config_load(&config, path, device_bytes, &error);
 	unlink(path);
 	return r;
+}
+
+static int load_with(const char *text, uint64_t device_bytes)
+{
+	return load_bytes(text, strlen(text), device_bytes);
 }
 
 static int load(const char *text)
@@ -126,6 +131,8 @@ static const struct {
 } mistakes[] = {
 	/* the syntax */
 	{"tenants = (\n\n{ name = ; } );", 3, "syntax error"},
+	{"\ngpu.weight = 5;", 2, "no dot in a name"},
+	{"tenants = ( { name = \"a\"; },\n);", 2, "no comma at the end of a list"},
 	{"policy = \"slo\"\npolicy = \"slo\";", 2, "duplicate"},
 	/* unknown keys, anywhere, with the near one named */
 	{"\nfrobnicate = 1;", 2, "frobnicate: unknown key; see sluice.conf(5)"},
@@ -133,6 +140,7 @@ static const struct {
 	{"\n\nfail = { mood = \"open\"; };", 3, "did you mean fail.mode?"},
 	{TENANT("gpu = { wieght = 5; };"), 2,
 	 "tenants[0] gpu.wieght: unknown key; did you mean gpu.weight?"},
+	{TENANT("gpu = { sms = 5; };"), 2, "tenants[0] gpu.sms: unknown key; see sluice.conf(5)"},
 	{TENANT("gpu = { weight = { of = 5; }; };"), 2, "a number without quotes is wanted"},
 	{TENANT("memory = { swap = { max = \"64 GiB\"; }; };"), 2,
 	 "swap is not part of this version; remove"},
@@ -148,7 +156,7 @@ static const struct {
 	{TENANT("match = { program = 7; };"), 2, "a text in quotes is wanted"},
 	{"default = 5;", 1, "a group { ... } is wanted"},
 	{"tenants = { };", 1, "a list ( { ... }, { ... } ) is wanted"},
-	{"tenants = ( {name = \"a\";},\n5 );", 2, "tenants[1] : a group"},
+	{"tenants = ( {name = \"a\";},\n5 );", 2, "tenants[1]: a group"},
 	/* values */
 	{TENANT("memory = { max = \"8 gigs\"; };"), 2,
 	 "\"8 gigs\" is no size; write it like \"8 GiB\""},
@@ -175,7 +183,7 @@ static const struct {
 	{"tenants = (\n{ name = \"a b\"; } );", 2, "letters, digits, dot, dash"},
 	{"tenants = ( { name = \"a\"; },\n{ name = \"b\"; },\n{ name = \"a\"; } );", 3,
 	 "tenant a: there is one of that name at line 1; rename one"},
-	{"tenants = (\n{ name = \"default\"; } );", 2, "that name is the default tenant's"},
+	{"tenants = (\n{ name = \"default\"; } );", 2, "write default = { ... } outside the list"},
 	/* classes and targets */
 	{"tenants = (\n{ name = \"a\"; class = \"latency-critical\"; } );", 2,
 	 "latency-critical without a match"},
@@ -225,6 +233,20 @@ START_TEST(test_missing_file)
 	ck_assert_str_eq(error.file, "/nonexistent/sluice.conf");
 	ck_assert_uint_eq(error.line, 0);
 	ck_assert_ptr_nonnull(strstr(error.message, "cannot be read: No such file"));
+}
+END_TEST
+
+START_TEST(test_what_is_no_file)
+{
+	static const char zero[] = "policy = \"slo\";\0policy = 5;";
+
+	ck_assert_int_eq(config_load(&config, "/", 0, &error), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error.message, "cannot be read: Is a directory"));
+	ck_assert_int_eq(config_load(&config, "/dev/null", 0, &error), 0);
+	ck_assert_uint_eq(config.tenants, 1);
+	/* What stands behind a zero byte is not passed over. */
+	ck_assert_int_eq(load_bytes(zero, sizeof(zero) - 1, 0), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(error.message, "a zero byte"));
 }
 END_TEST
 
@@ -351,6 +373,7 @@ int main(void)
 	tcase_add_loop_test(tcase, test_mistakes, 0, sizeof(mistakes) / sizeof(mistakes[0]));
 	tcase_add_test(tcase, test_minimums_over_the_device);
 	tcase_add_test(tcase, test_missing_file);
+	tcase_add_test(tcase, test_what_is_no_file);
 	tcase_add_test(tcase, test_too_many_tenants);
 	tcase_add_test(tcase, test_print_reads_back);
 	tcase_add_test(tcase, test_set);
