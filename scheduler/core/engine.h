@@ -130,7 +130,7 @@ struct engine_report {
 	uint64_t granted_bytes, reclaiming_bytes;
 	uint32_t avg10_permille, avg60_permille, avg300_permille;
 	uint64_t held_total_ns;
-	bool open, held, excess, paused;
+	bool open, held, excess;
 };
 
 struct engine;
@@ -143,6 +143,7 @@ bool engine_take(struct engine *engine, struct action *ret_action);
 
 bool engine_report(const struct engine *engine, uint32_t tenant, uint32_t device,
 		   struct engine_report *ret_report);
+bool engine_is_paused(const struct engine *engine, uint32_t tenant);
 bool engine_has_turns(const struct engine *engine, uint32_t device);
 /* Units granted to the process on the device. */
 uint32_t engine_granted_units(const struct engine *engine, uint32_t process, uint32_t device);

@@ -69,8 +69,13 @@ bool engine_report(const struct engine *engine, uint32_t tenant, uint32_t device
 		.avg60_permille = (uint32_t)(share->pressure.avg_q11[1] >> 11),
 		.avg300_permille = (uint32_t)(share->pressure.avg_q11[2] >> 11),
 		.held_total_ns = share->pressure.total_ns,
-		.paused = found->paused,
 	};
 	report_gates(engine->device[device], found, ret_report);
 	return true;
+}
+
+bool engine_is_paused(const struct engine *engine, uint32_t tenant)
+{
+	return tenant < CORE_MAX_TENANTS && engine->tenant[tenant] &&
+	       engine->tenant[tenant]->paused;
 }

@@ -106,8 +106,7 @@ static void status_fill_report(struct sluice_msg_status_tenant *row,
 	row->pressure_total_ns = report->held_total_ns;
 	row->state |= (report->open ? SLUICE_STATE_OPEN : 0) |
 		      (report->held ? SLUICE_STATE_HELD : 0) |
-		      (report->excess ? SLUICE_STATE_EXCESS : 0) |
-		      (report->paused ? SLUICE_STATE_PAUSED : 0);
+		      (report->excess ? SLUICE_STATE_EXCESS : 0);
 }
 
 static void status_tenant(struct status *status, uint32_t tenant, uint32_t device)
@@ -139,6 +138,9 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 		status_sum_in_flight(status, device, &sums.in_flight);
 	if (entry->conf.changed)
 		row.state |= SLUICE_STATE_SET;
+	/* Also where nobody uses a GPU: whoever comes next will wait. */
+	if (engine_is_paused(arbiter->engine, tenant))
+		row.state |= SLUICE_STATE_PAUSED;
 	row.memory_used_bytes = memory_tenant_used_bytes(arbiter, tenant, device);
 	/* Without an end of a request there is no latency. */
 	if (!(row.state & SLUICE_STATE_NO_REQUEST)) {

@@ -83,6 +83,27 @@ START_TEST(test_pause)
 }
 END_TEST
 
+/* Whoever comes will wait, and status says why before that. */
+START_TEST(test_pause_with_nobody_there)
+{
+	struct rows rows;
+	int fd;
+
+	fixture_begin(config);
+	fd = tool_connect();
+	ck_assert_int_eq(tool_ask_set(fd, SLUICE_MSG_PAUSE, "train", "", "", NULL), 0);
+	status(fd, &rows);
+	ck_assert_uint_eq(row_of(&rows, "train")->device, UINT32_MAX);
+	ck_assert(row_of(&rows, "train")->state & SLUICE_STATE_PAUSED);
+	ck_assert(!(row_of(&rows, "other")->state & SLUICE_STATE_PAUSED));
+	ck_assert_int_eq(tool_ask_set(fd, SLUICE_MSG_RESUME, "train", "", "", NULL), 0);
+	status(fd, &rows);
+	ck_assert(!(row_of(&rows, "train")->state & SLUICE_STATE_PAUSED));
+	close(fd);
+	fixture_end();
+}
+END_TEST
+
 START_TEST(test_reload)
 {
 	struct rows rows;
@@ -266,6 +287,7 @@ int main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_set);
 	tcase_add_test(tcase, test_pause);
+	tcase_add_test(tcase, test_pause_with_nobody_there);
 	tcase_add_test(tcase, test_reload);
 	tcase_add_test(tcase, test_reload_by_signal);
 	tcase_add_test(tcase, test_ask_tenant);
