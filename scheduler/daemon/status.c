@@ -72,11 +72,21 @@ static void status_sum_process(struct sluice_msg_status_tenant *row, struct tall
 		row->state |= SLUICE_STATE_NO_REQUEST;
 }
 
+/* What processes that have ended left on the device; where nobody uses any, on all. */
+static void status_past(const struct tenant_entry *entry, uint32_t device, struct tally *sums)
+{
+	for (uint32_t d = 0; entry->used && d < CORE_MAX_DEVICES; d++) {
+		if ((device == d || device == UINT32_MAX) && entry->past[d])
+			tally_merge(sums, entry->past[d]);
+	}
+}
+
 /* What best-effort gates had in flight when they saw a latency tenant arrive: theirs to tell. */
 static void status_sum_in_flight(const struct status *status, uint32_t device,
 				 struct sluice_hist *in_flight)
 {
 	const struct arbiter *arbiter = status->arbiter;
+	struct tally past;
 
 	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *process = arbiter->process[i];
@@ -86,12 +96,10 @@ static void status_sum_in_flight(const struct status *status, uint32_t device,
 			sluice_hist_merge(in_flight,
 					  &process_page(process, (uint32_t)local)->be_in_flight);
 	}
-	for (uint32_t t = 0; device < CORE_MAX_DEVICES && t < CORE_MAX_TENANTS; t++) {
-		const struct tenant_entry *entry = &arbiter->tenant[t];
-
-		if (entry->used && entry->past[device])
-			sluice_hist_merge(in_flight, &entry->past[device]->in_flight);
-	}
+	memset(&past, 0, sizeof(past));
+	for (uint32_t t = 0; t < CORE_MAX_TENANTS; t++)
+		status_past(&arbiter->tenant[t], device, &past);
+	sluice_hist_merge(in_flight, &past.in_flight);
 }
 
 static void status_fill_report(struct sluice_msg_status_tenant *row,
@@ -121,8 +129,7 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 	struct tally sums;
 
 	memset(&sums, 0, sizeof(sums));
-	if (device < CORE_MAX_DEVICES && entry->past[device])
-		tally_merge(&sums, entry->past[device]);
+	status_past(entry, device, &sums);
 	if (engine_report(arbiter->engine, tenant, device, &report))
 		status_fill_report(&row, &report);
 	for (uint32_t i = 0; i < status->arbiter->process_end; i++) {

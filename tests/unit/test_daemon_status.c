@@ -162,6 +162,31 @@ START_TEST(test_status_after_a_death)
 }
 END_TEST
 
+/* They are there still when nobody uses a GPU any more. */
+START_TEST(test_status_after_the_last_death)
+{
+	const struct sluice_msg_status_tenant *other;
+	struct rows rows;
+	int fd;
+
+	fixture_begin(config);
+	fd = tool_connect();
+	fixture_kill(fixture_process(play_counter, "other"));
+	do
+		status(fd, &rows);
+	while (rows.devices);
+	other = row_of(&rows, "other");
+	ck_assert_uint_eq(other->device, UINT32_MAX);
+	ck_assert_uint_eq(other->processes, 0);
+	ck_assert_uint_eq(other->requests, 100);
+	ck_assert_str_eq(other->longest_unit, "gemm");
+	ck_assert_uint_eq(row_of(&rows, "live")->be_in_flight_p99_ns, 300000);
+	ck_assert_uint_eq(row_of(&rows, "train")->requests, 0);
+	close(fd);
+	fixture_end();
+}
+END_TEST
+
 START_TEST(test_note_of_a_shim)
 {
 	struct sluice_msg_text note = {
@@ -281,6 +306,7 @@ int main(void)
 	tcase_add_test(tcase, test_status_without_devices);
 	tcase_add_test(tcase, test_status);
 	tcase_add_test(tcase, test_status_after_a_death);
+	tcase_add_test(tcase, test_status_after_the_last_death);
 	tcase_add_test(tcase, test_note_of_a_shim);
 	tcase_add_test(tcase, test_note_of_another_class);
 	tcase_add_test(tcase, test_note_of_an_absent_process);

@@ -170,6 +170,7 @@ static int print_all(const struct query *query, const struct status *status, siz
 	if (!status->devices) {
 		fputs("no GPU in use: no program uses one under Sluice now\n", out);
 		r = print_tenants(status, UINT32_MAX, columns, out);
+		print_longest(status, UINT32_MAX, out);
 	}
 	if (!status->tenants)
 		fputs("no tenant to show: root and admin_group see all, others those of their own "
