@@ -7,8 +7,7 @@
 #define VERSION_LINE "sluiced (Sluice) 0.1, protocol 1"
 
 enum {
-	KEY_SOCKET_PATH = 0x100,
-	KEY_PRINT_CONFIG,
+	KEY_PRINT_CONFIG = 0x100,
 	KEY_PRINT_KEYS,
 	KEY_CHECK,
 	KEY_LOG_PREFIX,
@@ -23,8 +22,7 @@ static const struct argp_option options[] = {
 	 "Serve this user alone, without root: socket under XDG_RUNTIME_DIR, configuration "
 	 "sluice/sluice.conf under XDG_CONFIG_HOME",
 	 0},
-	{"socket", KEY_SOCKET_PATH, "PATH", 0, "Listen there (default " SLUICE_SOCKET_SYSTEM ")",
-	 0},
+	{"socket", 'S', "PATH", 0, "Listen there (default " SLUICE_SOCKET_SYSTEM ")", 0},
 	{"foreground", KEY_FOREGROUND, NULL, 0, "Stay in the foreground (it always does)", 0},
 	{"print-config", KEY_PRINT_CONFIG, NULL, 0,
 	 "Print all settings, defaults included, and end", 0},
@@ -46,7 +44,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		line->config_given = true;
 		return 0;
 	case 'u': line->options.user = true; return 0;
-	case KEY_SOCKET_PATH: line->options.socket = arg; return 0;
+	case 'S': line->options.socket = arg; return 0;
 	case KEY_FOREGROUND: return 0;
 	case KEY_PRINT_CONFIG: line->mode = OPTIONS_PRINT_CONFIG; return 0;
 	case KEY_PRINT_KEYS: line->mode = OPTIONS_PRINT_KEYS; return 0;

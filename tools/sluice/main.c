@@ -53,7 +53,9 @@ static void usage(FILE *out)
 	fputs("usage: sluice COMMAND [OPTION...]\n\n", out);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-13s %s\n", commands[i].name, commands[i].summary);
-	fputs("\n`sluice COMMAND --help` tells more; so do sluice(1) and sluice.conf(5).\n", out);
+	fputs("\n`sluice COMMAND --help` tells more; so do sluice(1) and sluice.conf(5).\n"
+	      "`sluice --version` prints the version.\n",
+	      out);
 }
 
 int main(int argc, char **argv)

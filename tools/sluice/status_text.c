@@ -173,8 +173,8 @@ static int print_all(const struct query *query, const struct status *status, siz
 		print_longest(status, UINT32_MAX, out);
 	}
 	if (!status->tenants)
-		fputs("no tenant to show: root and admin_group see all, others those of their own "
-		      "programs\n",
+		fputs("no tenant to show: root and admin_group see all, others those that admit "
+		      "them\n",
 		      out);
 	print_processes(status, out);
 	for (size_t i = 0; i < status->notes; i++)
