@@ -101,26 +101,48 @@ static void entitle_look(struct engine *engine, struct device *device, gate_filt
 	for (uint32_t i = 0; i < device->gates; i++) {
 		struct gate *gate = device->gate[i];
 		bool held = gate->usage.want || gate->was_held;
+		bool launched = gate->usage.launched_ns != gate->looked_launched_ns;
 
 		gate->was_held = false;
+		gate->looked_launched_ns = gate->usage.launched_ns;
 		if (!filter(gate) || gate_is_paused(gate))
 			continue;
 		if (held || gate_is_full(gate))
 			gate->share->backlogged = true;
 		if (held)
 			gate->share->held_seen_ns = now_ns;
-		if (held || gate_in_flight(gate))
+		/* Between two looks short work comes and goes. */
+		if (held || launched || gate_in_flight(gate))
 			gate->share->busy = true;
 		if (gate->share->busy)
 			gate->share->seen_ns = now_ns;
 	}
 }
 
-/* The virtual time served now is the least of those who are busy; the others start there when
- * they come back: what they did not use is lent, not saved. */
-static void entitle_advance(struct engine *engine, struct device *device)
+/* What one who is not held may be behind those who are. */
+#define BEHIND_MAX_NS 20000000ull
+
+/* The least of those who are held; 0: none is. */
+static uint64_t entitle_least_held_ns(const struct engine *engine, const struct device *device)
 {
 	uint64_t least_ns = UINT64_MAX;
+
+	for (uint32_t t = 0; t < engine->tenants; t++) {
+		const struct tenant *tenant = engine->tenant[t];
+
+		if (tenant && tenant->on[device->index].backlogged &&
+		    tenant->on[device->index].virtual_ns < least_ns)
+			least_ns = tenant->on[device->index].virtual_ns;
+	}
+	return least_ns == UINT64_MAX ? 0 : least_ns;
+}
+
+/* The virtual time served now is the least of those who are busy; the others start there when
+ * they come back: what they did not use is lent, not saved. So is what those leave who are busy
+ * and have all that they want. */
+static void entitle_advance(struct engine *engine, struct device *device)
+{
+	uint64_t least_ns = UINT64_MAX, held_ns = entitle_least_held_ns(engine, device);
 
 	for (uint32_t t = 0; t < engine->tenants; t++) {
 		struct tenant *tenant = engine->tenant[t];
@@ -136,6 +158,8 @@ static void entitle_advance(struct engine *engine, struct device *device)
 			engine->tenant[t] ? &engine->tenant[t]->on[device->index] : NULL;
 		if (share && !share->was_busy && share->virtual_ns < device->virtual_ns)
 			share->virtual_ns = device->virtual_ns;
+		if (share && !share->backlogged && held_ns > share->virtual_ns + BEHIND_MAX_NS)
+			share->virtual_ns = held_ns - BEHIND_MAX_NS;
 		if (share)
 			share->was_busy = share->busy;
 	}

@@ -5,8 +5,9 @@
 #include "sluice/pages.h"
 
 /*
- * Entitled, for people: among the tenants with processes on the device, and itself. A latency-critical tenant
- * under `slo` is not held below its gpu.max; the others share the whole among themselves.
+ * Entitled, for people: among the tenants with processes on the device, and itself. A
+ * latency-critical tenant under `slo` is not held below its gpu.max; the others share the whole
+ * among themselves.
  */
 static uint32_t report_entitled(const struct engine *engine, const struct tenant *tenant,
 				uint32_t device, bool latency)

@@ -48,15 +48,16 @@ struct gate {
 	struct process *process;
 	struct device *device;
 	struct share *share;
-	struct event_usage usage; /* last reading, made monotone */
-	uint64_t read_ns;	  /* when */
-	uint64_t moved_ns;	  /* last reading that showed launched_ns moved */
-	uint64_t closed_ns;	  /* last time the gate was closed */
-	uint64_t flight_ns;	  /* in flight when last it moved or was closed */
-	uint64_t used_ns;	  /* charged, cumulative */
-	bool gave_way;		  /* its last turn ended because it had nothing to launch */
-	bool was_held;		  /* held time moved since the last decision */
-	uint64_t stretch_held_ns; /* held since the last slow tick */
+	struct event_usage usage;    /* last reading, made monotone */
+	uint64_t read_ns;	     /* when */
+	uint64_t moved_ns;	     /* last reading that showed launched_ns moved */
+	uint64_t closed_ns;	     /* last time the gate was closed */
+	uint64_t flight_ns;	     /* in flight when last it moved or was closed */
+	uint64_t used_ns;	     /* charged, cumulative */
+	bool gave_way;		     /* its last turn ended because it had nothing to launch */
+	bool was_held;		     /* held time moved since the last decision */
+	uint64_t looked_launched_ns; /* launched by the last decision */
+	uint64_t stretch_held_ns;    /* held since the last slow tick */
 	uint32_t granted_units;
 	struct gate_account account;
 	/* Decided in the present round, and what the caller was last told. */
@@ -80,8 +81,10 @@ struct turn {
 	struct gate *gate; /* NULL when free */
 	uint64_t opened_ns, closed_ns;
 	uint64_t start_launched_ns;
-	uint64_t start_used_ns, start_others_ns;
 	uint64_t quantum_ns;
+	/* Since when others wait, all the time (0: they do not), and what was used by then, by the
+	 * holder and by those who take no turns. */
+	uint64_t waited_ns, used_ns, others_ns;
 	bool by_clock; /* it ended, or its drain did, because time was up */
 };
 

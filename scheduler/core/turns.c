@@ -112,8 +112,8 @@ static struct gate *turn_pick(struct device *device, const struct turn_terms *te
 	return waiting ? waiting : any;
 }
 
-static void turn_open(struct engine *engine, struct device *device, const struct turn_terms *terms,
-		      struct gate *gate, uint64_t now_ns)
+static void turn_open(struct engine *engine, struct device *device, struct gate *gate,
+		      uint64_t now_ns)
 {
 	struct turn *turn = &device->turn;
 
@@ -121,8 +121,6 @@ static void turn_open(struct engine *engine, struct device *device, const struct
 			      .gate = gate,
 			      .opened_ns = now_ns,
 			      .start_launched_ns = gate->usage.launched_ns,
-			      .start_used_ns = gate->used_ns,
-			      .start_others_ns = entitle_others_ns(device, terms->member),
 			      .quantum_ns = turn_quantum_ns(engine, device, gate)};
 	/* The time to launch something starts now. */
 	gate->moved_ns = now_ns;
@@ -139,22 +137,41 @@ static void turn_close(struct device *device, uint64_t now_ns)
 	device->turn.gate->gave_way = turn_is_idle(device->turn.gate, now_ns);
 }
 
+/* Do others wait, and since when? */
+static bool turn_is_waited_for(struct device *device, const struct turn_terms *terms,
+			       uint64_t now_ns)
+{
+	struct turn *turn = &device->turn;
+
+	if (!turn_others_wait(device, terms, now_ns)) {
+		turn->waited_ns = 0;
+		return false;
+	}
+	if (!turn->waited_ns) {
+		turn->waited_ns = now_ns;
+		turn->used_ns = turn->gate->used_ns;
+		turn->others_ns = entitle_others_ns(device, terms->member);
+	}
+	return true;
+}
+
 /*
- * A turn that ended by the clock kept the GPU from the others all the while, whatever it was used
- * for: it costs that time. Otherwise who wants for ever and launches nothing (stopped, or lying)
- * would have the least virtual time, and every turn.
+ * A turn that ended by the clock kept the GPU from those who waited, whatever it was used for: it
+ * costs that time. Otherwise who wants for ever and launches nothing (stopped, or lying) would have
+ * the least virtual time, and every turn.
  */
 static void turn_charge(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
 {
 	const struct turn *turn = &device->turn;
-	uint64_t unused_ns =
-		entitle_unused_ns(now_ns - turn->opened_ns,
-				  entitle_others_ns(device, terms->member), turn->start_others_ns);
-	uint64_t used_ns = turn->gate->used_ns - turn->start_used_ns;
+	uint64_t usable_ns, used_ns = turn->gate->used_ns - turn->used_ns;
 
-	if (turn->by_clock && used_ns < unused_ns)
+	if (!turn->by_clock || !turn->waited_ns)
+		return;
+	usable_ns = entitle_unused_ns(now_ns - turn->waited_ns,
+				      entitle_others_ns(device, terms->member), turn->others_ns);
+	if (used_ns < usable_ns)
 		turn->gate->share->virtual_ns +=
-			entitle_virtual_ns(turn->gate->share, unused_ns - used_ns);
+			entitle_virtual_ns(turn->gate->share, usable_ns - used_ns);
 }
 
 static bool turn_is_over(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
@@ -164,7 +181,7 @@ static bool turn_is_over(struct device *device, const struct turn_terms *terms, 
 
 	if (gate_is_paused(gate))
 		return true;
-	if (!turn_others_wait(device, terms, now_ns))
+	if (!turn_is_waited_for(device, terms, now_ns))
 		return false;
 	if (turn_is_idle(gate, now_ns) || entitle_left_ns(gate, now_ns) == 0 ||
 	    gate->usage.launched_ns - turn->start_launched_ns >= turn->quantum_ns)
@@ -263,7 +280,7 @@ void turns_decide(struct engine *engine, struct device *device, const struct tur
 
 		turn->gate = NULL;
 		if (next)
-			turn_open(engine, device, terms, next, now_ns);
+			turn_open(engine, device, next, now_ns);
 	}
 	if (turn->state == TURN_OPEN)
 		turn_grant(device, terms, now_ns);

@@ -10,7 +10,7 @@
  * process closed longest. A turn ends when its quantum is launched and another waits, and at once
  * when its holder has nothing to launch and another waits. Nobody waits: the holder goes on.
  * A turn that ends by the clock (four quantums of wall time, or a drain that is overdue) is charged
- * as that time, less what latency processes took of it.
+ * as the time that others waited for it, less what latency processes took of that.
  */
 
 #include "entitle.h"

@@ -107,6 +107,60 @@ START_TEST(test_bursts_cost_nobody_a_turn)
 }
 END_TEST
 
+/* How much of the GPU the first process has in the next 200 ms beside one that always has work. */
+static uint64_t permille_beside(uint32_t other)
+{
+	uint64_t before_ns = world.proc[0].done_ns;
+
+	world.proc[other].burst_ns = world.proc[other].rest_ns = 0;
+	world.proc[0].burst_ns = world.proc[0].rest_ns = 0;
+	world_run(&world, 200 * WORLD_MS);
+	return (world.proc[0].done_ns - before_ns) * 1000 / (200 * WORLD_MS);
+}
+
+/* What one did not use while nobody else wanted it is not held against it ... */
+START_TEST(test_time_alone_costs_nothing)
+{
+	for (int policy = 0; policy < 2; policy++) {
+		for (int mps = 0; mps < 2; mps++) {
+			uint64_t permille;
+
+			begin(policies[policy], mps, WORLD_HONEST);
+			/* A third of the time, and never long without a launch. */
+			world.proc[0].burst_ns = 100000;
+			world.proc[0].rest_ns = 200000;
+			world_run(&world, 5 * WORLD_S);
+			world.proc[1].cost_ns = 100000;
+			permille = permille_beside(1);
+			ck_assert_msg(permille >= 400, "policy %s, mps %d: %llu permille",
+				      policies[policy]->name, mps, (unsigned long long)permille);
+			world_end(&world);
+		}
+	}
+}
+END_TEST
+
+/* ... and is not saved up: of who used little, and then wants all. */
+START_TEST(test_little_use_saves_nothing)
+{
+	for (int policy = 0; policy < 2; policy++) {
+		for (int mps = 0; mps < 2; mps++) {
+			uint64_t permille;
+
+			begin(policies[policy], mps, WORLD_HONEST);
+			world.proc[1].cost_ns = 100000;
+			world.proc[1].burst_ns = 200000;
+			world.proc[1].rest_ns = WORLD_MS;
+			world_run(&world, 5 * WORLD_S);
+			permille = permille_beside(1);
+			ck_assert_msg(permille >= 400, "policy %s, mps %d: %llu permille",
+				      policies[policy]->name, mps, (unsigned long long)permille);
+			world_end(&world);
+		}
+	}
+}
+END_TEST
+
 /* A limited tenant's claims, however large and many, do not add up to a small sum. */
 START_TEST(test_claims_do_not_wrap)
 {
@@ -136,6 +190,8 @@ int main(void)
 	tcase_add_test(tcase, test_half_is_left);
 	tcase_add_test(tcase, test_half_of_what_is_left);
 	tcase_add_test(tcase, test_bursts_cost_nobody_a_turn);
+	tcase_add_test(tcase, test_time_alone_costs_nothing);
+	tcase_add_test(tcase, test_little_use_saves_nothing);
 	tcase_add_test(tcase, test_claims_do_not_wrap);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
