@@ -126,6 +126,16 @@ START_TEST(test_time_never_goes_back)
 	feed((struct event){.kind = EVENT_JOIN, .now_ns = 5});
 	ck_assert_int_eq(feed((struct event){.kind = EVENT_ATTACH}), 0);
 	ck_assert_int_eq(feed((struct event){.kind = EVENT_TIMER}), 0);
+	/* No time has passed for what it says is done: nothing is charged, until it has. */
+	for (uint64_t ms = 0; ms <= 510; ms += 510) {
+		struct engine_report report;
+		struct event event = {.kind = EVENT_USAGE, .now_ns = ms * MS};
+
+		event.usage.launched_ns = event.usage.completed_ns = 50 * MS;
+		ck_assert_int_eq(feed(event), 0);
+		ck_assert(engine_report(engine, 0, 0, &report));
+		ck_assert_uint_eq(report.used_ns, ms ? 10 * MS : 0);
+	}
 	engine_destroy(engine);
 }
 END_TEST

@@ -23,6 +23,17 @@ static void write_text(const char *name, const char *text)
 	fclose(out);
 }
 
+static bool file_has(const char *path, const char *part)
+{
+	static char text[1 << 16];
+	FILE *in = fopen(path, "re");
+
+	ck_assert_ptr_nonnull(in);
+	text[fread(text, 1, sizeof(text) - 1, in)] = 0;
+	fclose(in);
+	return strstr(text, part) != NULL;
+}
+
 static void make_folder(void)
 {
 	snprintf(folder, sizeof(folder), "/tmp/sluice-demo-XXXXXX");
@@ -146,6 +157,7 @@ START_TEST(more_than_one_percent_late_is_void)
 	json_decref(root);
 	snprintf(path, sizeof(path), "%s/latency.svg", folder);
 	ck_assert_int_eq(result_write_svg(&result, path), 0);
+	ck_assert(file_has(path, "VOID: the load was 0.560"));
 }
 END_TEST
 

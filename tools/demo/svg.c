@@ -134,8 +134,8 @@ int result_write_svg(const struct result *result, const char *path)
 	if (result->void_why[0])
 		fprintf(out,
 			"<text x=\"%d\" y=\"%d\" fill=\"#d1495b\" font-weight=\"bold\">VOID: "
-			"operations ended late</text>\n",
-			LEFT, HEIGHT - 16);
+			"%s</text>\n",
+			LEFT, HEIGHT - 16, result->void_why);
 	fputs("</svg>\n", out);
 	return fclose(out) ? -EIO : 0;
 }
