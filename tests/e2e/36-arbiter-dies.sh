@@ -7,6 +7,8 @@ set -u
 . tests/support/system.sh
 
 costs count 500
+steps=60
+[ -z "${SAN:-}" ] || steps=10
 settings()
 {
 	cat <<CONF
@@ -42,7 +44,7 @@ is_governed()
 
 settings open '2 s' | config
 alone "$samples/graphs" --replays 500 >"$out/alone-graphs" || say_bad 'graphs alone failed'
-alone "$samples/train" --steps 60 >"$out/alone-train" || say_bad 'train alone failed'
+alone "$samples/train" --steps $steps >"$out/alone-train" || say_bad 'train alone failed'
 arbiter_start
 begin train under train -- "$programs/worker" busy 64
 begin other under other -- "$programs/worker" busy 32
@@ -55,7 +57,7 @@ train_bytes=$(status_now processes pid "$(pid_of train)" memory_used_bytes)
 
 for round in 1 2 3; do
 	# ---- killed: programs go on; one that runs meanwhile ends as alone ----
-	begin "sample$round" under train -- "$samples/train" --steps 60
+	begin "sample$round" under train -- "$samples/train" --steps $steps
 	begin "graphs$round" under other -- "$samples/graphs" --replays 500
 	wait_until 'the sample to come' has_come "sample$round"
 	wait_until 'the other sample to come' has_come "graphs$round"

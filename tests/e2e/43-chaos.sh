@@ -17,7 +17,9 @@ if [ -n "${SAN:-}" ]; then
 fi
 echo "seed $seed, $steps steps"
 # shellcheck disable=SC2016,SC2034 # for wait_until
-wait_dump='tail -n 100 "$out/steps"; cat "$out/status.json"; for name in $alive; do echo "$name $(pid_of $name)"; show $name; done'
+wait_dump='cat "$out/status.json"; for name in $alive; do echo "$name $(pid_of $name)"; show $name; done'
+
+trap '[ $? = 0 ] || tail -n 150 "$out/steps"; end' EXIT
 
 # Requests are short and far apart, so that there is time left beside many of them.
 costs count 100
@@ -210,5 +212,4 @@ for tenant in chat heavy light; do
 done
 under heavy -- "$samples/memhog" --chunk 128 >"$out/hog" 2>&1 || say_bad 'memhog failed'
 grep -q '^memhog: 16 chunks' "$out/hog" || say_bad "heavy has not its 2 GiB: $(cat "$out/hog")"
-[ "$bad" = 0 ] || tail -n 100 "$out/steps"
 exit "$bad"
