@@ -64,10 +64,10 @@ step 'alloc 8' 'alloc: 0'
 step 'alloc 32' 'alloc: 2'
 step 'free' 'free: 0'
 
-# The new one knows what the earlier one had granted, 48: nobody else gets that first.
+# The new one knows what the earlier one had granted: nobody else gets it first.
 arbiter_start
 managed quota fill >"$out/early" 2>&1
-grep -qx 'to be had: 16' "$out/early" || {
+grep -qx 'to be had: 0' "$out/early" || {
 	echo 'before the holder was back, another process had:'
 	cat "$out/early"
 	exit 1

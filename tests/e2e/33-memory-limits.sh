@@ -90,11 +90,11 @@ for name in plain managed vmm async pitched; do
 done
 
 # ---- kill -9 of one frees its share for the others, at once ----
-signal KILL plain vmm
+kill -9 "$(pid_of plain)" "$(pid_of vmm)"
 wait_until 'what the killed held' used_is small $((320 * MIB))
 hog again small --chunk 64
 has again 11
-signal KILL managed async pitched
+kill -9 "$(pid_of managed)" "$(pid_of async)" "$(pid_of pitched)"
 wait_until 'what all held' used_is small 0
 
 # ---- a quota that is lowered below the use: nothing more, nothing broken ----
@@ -121,6 +121,6 @@ grep -Eq '^memhog: 1[5-8] chunks' "$out/beside" || {
 	say_bad 'beside 60.5 GiB: not 15 to 18 chunks'
 	show beside
 }
-signal KILL protected above
+kill -9 "$(pid_of protected)" "$(pid_of above)"
 wait_until 'all to be gone' nobody_is_left
 exit "$bad"

@@ -4,8 +4,7 @@
 # paused, settings changed, the configuration reloaded, and the arbiter killed and started: whoever
 # survives goes on, has done each launch once, and memory is accounted as it is.
 #
-# CHAOS_SEED and CHAOS_STEPS choose another run. Not part of `make check`: it finds that processes
-# which the arbiter's death met at certain moments do not come back to the new one (HACKING.md).
+# CHAOS_SEED and CHAOS_STEPS choose another run. Not part of `make check`: see HACKING.md.
 set -u
 . tests/support/system.sh
 
@@ -18,7 +17,7 @@ if [ -n "${SAN:-}" ]; then
 fi
 echo "seed $seed, $steps steps"
 # shellcheck disable=SC2016,SC2034 # for wait_until
-wait_dump='sluice status; sluice status --json; for name in $alive; do echo "$name $(pid_of $name)"; show $name; done'
+wait_dump='cat "$out/status.json"; for name in $alive; do echo "$name $(pid_of $name)"; show $name; done'
 
 trap '[ $? = 0 ] || tail -n 150 "$out/steps"; end' EXIT
 
@@ -101,19 +100,19 @@ step()
 	0 | 1)
 		pick
 		echo "kill $picked"
-		signal KILL "$picked"
+		kill -9 "$(pid_of "$picked")"
 		without "$picked"
 		spawn
 		;;
 	2 | 3)
 		pick
 		echo "stop $picked"
-		signal STOP "$picked"
+		kill -STOP "$(pid_of "$picked")"
 		;;
 	4 | 5 | 6)
 		echo 'continue all'
 		for name in $alive; do
-			signal CONT "$name"
+			kill -CONT "$(pid_of "$name")"
 		done
 		;;
 	7)
@@ -157,7 +156,7 @@ step()
 		roll 10
 		sleep 0.0$rolled
 		echo "kill p$number at once"
-		signal KILL "p$number"
+		kill -9 "$(pid_of "p$number")"
 		;;
 	esac >>"$out/steps" 2>&1
 }
@@ -182,7 +181,7 @@ done
 
 # ---- calm: all go on ----
 for name in $alive; do
-	signal CONT "$name"
+	kill -CONT "$(pid_of "$name")"
 done
 for tenant in chat heavy light; do
 	sluice resume "$tenant" || say_bad "resume $tenant failed"
