@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SYSTEM_SOCKET "/run/sluice/sluiced.sock"
+#include "sluice/wire_io.h"
 
 static int own_folder(size_t size, char *ret_folder)
 {
@@ -85,18 +85,18 @@ int paths_preset(const char *preset, size_t size, char *ret_path)
 
 void paths_socket(size_t size, char *ret_path)
 {
-	const char *set = secure_getenv("SLUICE_SOCKET");
+	const char *set = secure_getenv(SLUICE_SOCKET_ENV);
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
 
 	if (set && *set) {
 		snprintf(ret_path, size, "%s", set);
 		return;
 	}
-	snprintf(ret_path, size, "%s", SYSTEM_SOCKET);
-	if (access(SYSTEM_SOCKET, F_OK) && runtime && *runtime) {
+	snprintf(ret_path, size, "%s", SLUICE_SOCKET_SYSTEM);
+	if (access(SLUICE_SOCKET_SYSTEM, F_OK) && runtime && *runtime) {
 		char own[4096];
 
-		snprintf(own, sizeof(own), "%s/sluice/sluiced.sock", runtime);
+		snprintf(own, sizeof(own), "%s" SLUICE_SOCKET_USER, runtime);
 		if (!access(own, F_OK))
 			snprintf(ret_path, size, "%s", own);
 	}

@@ -15,7 +15,7 @@ int paths_simgpu(size_t size, char *ret_folder); /* folder of the simulated libc
 int paths_sluiced(size_t size, char *ret_path);
 int paths_preset(const char *preset, size_t size, char *ret_path);
 
-/* SLUICE_SOCKET, else /run/sluice/sluiced.sock, else XDG_RUNTIME_DIR/sluice/sluiced.sock; the
+/* In the order of sluice/wire_io.h: the environment, the system's, the user's own; the
  * first that exists, or the first that could, so that messages name it. */
 void paths_socket(size_t size, char *ret_path);
 
