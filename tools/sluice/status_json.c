@@ -78,10 +78,7 @@ static json_t *tenant_json(const struct sluice_msg_status_tenant *row)
 	json_t *object = json_object();
 
 	json_object_set_new(object, "name", text(row->name, sizeof(row->name)));
-	json_object_set_new(object, "class",
-			    json_string(row->tenant_class == SLUICE_LATENCY_CRITICAL
-						? "latency-critical"
-						: "best-effort"));
+	json_object_set_new(object, "class", json_string(status_class(row->tenant_class)));
 	json_object_set_new(object, "device",
 			    row->device == UINT32_MAX ? json_null() : number(row->device));
 	json_object_set_new(object, "processes", number(row->processes));

@@ -10,7 +10,7 @@
 
 #define CELL 64
 
-static const char *class_name(uint32_t tenant_class)
+const char *status_class(uint32_t tenant_class)
 {
 	return tenant_class == SLUICE_LATENCY_CRITICAL ? "latency-critical" : "best-effort";
 }
@@ -55,13 +55,15 @@ static void format_state(uint32_t state, uint32_t processes, size_t size, char *
 
 static int add_tenant(struct table *table, const struct sluice_msg_status_tenant *row)
 {
-	char processes[CELL], gpu[CELL], memory[CELL], p50[CELL], p99[CELL], target[CELL];
+	char processes[CELL], due[CELL / 2], gpu[CELL], memory[CELL], p50[CELL], p99[CELL],
+		target[CELL];
 	char late[CELL] = "-", in_flight[CELL], pressure[CELL], state[128];
 	int latency = row->tenant_class == SLUICE_LATENCY_CRITICAL;
 
 	snprintf(processes, sizeof(processes), "%u", row->processes);
-	snprintf(gpu, sizeof(gpu), "%u.%u / %u.%u %%", row->used_permille / 10,
-		 row->used_permille % 10, row->entitled_permille / 10, row->entitled_permille % 10);
+	format_permille(row->entitled_permille, sizeof(due), due);
+	snprintf(gpu, sizeof(gpu), "%u.%u / %s", row->used_permille / 10, row->used_permille % 10,
+		 due);
 	format_memory(row->memory_used_bytes, row->memory_max_bytes, sizeof(memory), memory);
 	format_ns(row->service_p50_ns, sizeof(p50), p50);
 	format_ns(row->service_p99_ns, sizeof(p99), p99);
@@ -75,7 +77,7 @@ static int add_tenant(struct table *table, const struct sluice_msg_status_tenant
 		 row->pressure_avg60_permille % 10, row->pressure_avg300_permille / 10,
 		 row->pressure_avg300_permille % 10);
 	format_state(row->state, row->processes, sizeof(state), state);
-	return table_row(table, (const char *[]){row->name, class_name(row->tenant_class),
+	return table_row(table, (const char *[]){row->name, status_class(row->tenant_class),
 						 processes, gpu, memory, p50, p99, target, late,
 						 in_flight, pressure, state, NULL});
 }
