@@ -340,10 +340,3 @@ void memory_table_set_access(struct memory_node *node, bool writable)
 	SET(node->writable, writable);
 	write_end();
 }
-
-void memory_table_set_size(struct memory_node *node, uint64_t size)
-{
-	write_begin();
-	SET(node->size, size);
-	write_end();
-}

@@ -41,6 +41,5 @@ struct memory_node *memory_table_at(uint64_t address);
 struct memory_node *memory_table_next(uint64_t address);
 /* Changes a range in place. */
 void memory_table_set_access(struct memory_node *node, bool writable);
-void memory_table_set_size(struct memory_node *node, uint64_t size);
 
 #endif
