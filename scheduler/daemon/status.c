@@ -126,9 +126,11 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 					       .memory_max_bytes = entry->conf.memory_max_bytes,
 					       .target_ns = entry->conf.target.p99_ns};
 	struct engine_report report;
+	struct sluice_hist in_flight; /* of the others; sums has the tenant's own */
 	struct tally sums;
 
 	memset(&sums, 0, sizeof(sums));
+	memset(&in_flight, 0, sizeof(in_flight));
 	status_past(entry, device, &sums);
 	if (engine_report(arbiter->engine, tenant, device, &report))
 		status_fill_report(&row, &report);
@@ -140,9 +142,8 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 		if (local >= 0)
 			status_sum_process(&row, &sums, process, (uint32_t)local);
 	}
-	memset(&sums.in_flight, 0, sizeof(sums.in_flight));
 	if (entry->conf.tenant_class == SLUICE_LATENCY_CRITICAL)
-		status_sum_in_flight(status, device, &sums.in_flight);
+		status_sum_in_flight(status, device, &in_flight);
 	if (entry->conf.changed)
 		row.state |= SLUICE_STATE_SET;
 	/* Also where nobody uses a GPU: whoever comes next will wait. */
@@ -154,7 +155,7 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 		row.service_p50_ns = sluice_hist_quantile(&sums.service, 500);
 		row.service_p99_ns = sluice_hist_quantile(&sums.service, 990);
 	}
-	row.be_in_flight_p99_ns = sluice_hist_quantile(&sums.in_flight, 990);
+	row.be_in_flight_p99_ns = sluice_hist_quantile(&in_flight, 990);
 	row.requests = sums.requests;
 	row.requests_late = sums.requests_late;
 	row.forced = sums.forced;
