@@ -227,7 +227,7 @@ $(LIBCUDART): $(RUNTIME_O) tools/simgpu/runtime/libcudart.map
 	$(call say,LD)$(CC) -shared $(LDFLAGS) $(SAN_FLAGS) $(DEFSYMS) $(HARDEN) -pthread -Wl,-soname,libcudart.so.13 \
 		-Wl,-Bsymbolic -Wl,--version-script=tools/simgpu/runtime/libcudart.map -o $@ $(RUNTIME_O) -ldl
 
-# Generated from the toolkit's own headers and libraries: tools/gen/README in each script's head.
+# Generated from the toolkit's own headers and libraries; each script's head says how.
 $(B)/gen/driver_%.c: tools/gen/driver_%.sh $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,GEN)CC='$(CC)' AWK='$(AWK)' sh $< '$(CUDA_INCLUDE)' '$(CUDA_LIB)' > $@
