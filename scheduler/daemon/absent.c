@@ -189,20 +189,9 @@ static bool holds_any(const struct absent *absent)
 	return false;
 }
 
-static struct absent *absent_find(const struct arbiter *arbiter, pid_t pid)
+static void absent_comes_back(struct absent *absent, const uint8_t *uuid)
 {
-	struct absent *absent = arbiter->absent;
-
-	while (absent && absent->entry->pid != pid)
-		absent = absent->next;
-	return absent;
-}
-
-void absent_registered(struct arbiter *arbiter, pid_t pid, const uint8_t *uuid)
-{
-	struct absent *absent = absent_find(arbiter, pid);
-
-	for (uint32_t i = 0; absent && i < SLUICE_MAX_DEVICES; i++) {
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
 		struct ledger_account *account = &absent->entry->account[i];
 
 		if (!account->used || memcmp(account->uuid, uuid, sizeof(account->uuid)) != 0)
@@ -210,16 +199,32 @@ void absent_registered(struct arbiter *arbiter, pid_t pid, const uint8_t *uuid)
 		uncount(absent, i);
 		account->used = 0;
 	}
-	if (absent && !holds_any(absent))
+	if (!holds_any(absent))
 		absent_end(absent);
+}
+
+/* More than one entry may be of one process: an arbiter was killed between its hello and the
+ * registration of its device. */
+void absent_registered(struct arbiter *arbiter, pid_t pid, const uint8_t *uuid)
+{
+	struct absent *next;
+
+	for (struct absent *absent = arbiter->absent; absent; absent = next) {
+		next = absent->next;
+		if (absent->entry->pid == pid)
+			absent_comes_back(absent, uuid);
+	}
 }
 
 void absent_forget(struct arbiter *arbiter, pid_t pid)
 {
-	struct absent *absent = absent_find(arbiter, pid);
+	struct absent *next;
 
-	if (absent)
-		absent_end(absent);
+	for (struct absent *absent = arbiter->absent; absent; absent = next) {
+		next = absent->next;
+		if (absent->entry->pid == pid)
+			absent_end(absent);
+	}
 }
 
 const struct ledger_entry *absent_at(const struct arbiter *arbiter, uint32_t number)

@@ -94,6 +94,27 @@ START_TEST(test_new_arbiter)
 }
 END_TEST
 
+/* An arbiter is killed when the process has said hello and not yet named its device: two records
+ * of one process, and both are settled when it comes back. */
+START_TEST(test_two_records_of_one_process)
+{
+	uint64_t session;
+
+	begin();
+	hold(&a, 3 * GIB_UNITS);
+	restart_arbiter();
+	session = a.welcome.session;
+	shim_close(&a);
+	shim_join(&a, "train", session);
+	restart_arbiter();
+	rejoin(&a, 3ull << 30);
+	ck_assert_uint_eq(granted(&a), 4 * GIB_UNITS);
+	ck_assert_uint_eq(shim_tenant_used(&a), 3ull << 30);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
 /* The holder had been granted all: as long as it may use that, nobody else gets any. */
 START_TEST(test_absent_process_is_counted)
 {
@@ -268,6 +289,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_new_arbiter);
+	tcase_add_test(tcase, test_two_records_of_one_process);
 	tcase_add_test(tcase, test_absent_process_is_counted);
 	tcase_add_test(tcase, test_absent_process_outlives_the_record);
 	tcase_add_test(tcase, test_absent_process_comes_back);
