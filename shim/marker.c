@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "marker.h"
 
+#include <sys/auxv.h>
+
 #include "inflight.h"
 #include "link.h"
 
 #define CONTEXTS 16
 
-/* A context's view of the channel page. */
+/* The markers of a page, registered for one context. */
 struct marker_context {
-	CUcontext context; /* NULL: unused */
-	void *base;	   /* registered for it; NULL: could not be */
+	CUcontext context;		    /* NULL: unused */
+	struct sluice_channel_device *page; /* asked for; NULL: none yet */
+	char *base;			    /* NULL: refused */
 	CUdeviceptr device_base;
-	bool ours; /* this context made the registration, and it goes with it */
 };
 
 static struct {
@@ -54,46 +56,49 @@ static struct marker_context *context_record(CUcontext context)
 	return unused;
 }
 
-/* Portable, so that one registration serves all contexts; the second to ask is told that it is
- * there already (712). `context` is current. */
-static void context_register(struct marker_context *record, void *base, size_t bytes)
+/*
+ * The memory pages that hold the markers, for this context alone. Another context's registration
+ * could serve it as well, but would end with that context, under markers that are on their way: the
+ * GPU would fault, and with it the application. So the first context of a device has words, and any
+ * other is told that they are registered already (712) and has events. `context` is current.
+ */
+static void context_register(struct marker_context *record, struct sluice_channel_device *page)
 {
-	CUresult result = real.cuMemHostRegister_v2(
-		base, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+	uintptr_t mask = getauxval(AT_PAGESZ) - 1;
+	uintptr_t start = (uintptr_t)page->marker & ~mask;
+	uintptr_t end = ((uintptr_t)(page->marker + SLUICE_MAX_MARKERS) + mask) & ~mask;
+	void *base = (void *)start;
 
-	if (result != CUDA_SUCCESS && result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
+	record->page = page;
+	record->base = NULL;
+	if (real.cuMemHostRegister_v2(base, end - start, CU_MEMHOSTREGISTER_DEVICEMAP) !=
+	    CUDA_SUCCESS)
 		return;
-	if (real.cuMemHostGetDevicePointer_v2(&record->device_base, base, 0) != CUDA_SUCCESS) {
-		if (result == CUDA_SUCCESS)
-			(void)real.cuMemHostUnregister(base);
-		return;
-	}
-	record->ours = result == CUDA_SUCCESS;
-	record->base = base;
+	if (real.cuMemHostGetDevicePointer_v2(&record->device_base, base, 0) == CUDA_SUCCESS)
+		record->base = base;
+	else
+		(void)real.cuMemHostUnregister(base);
 }
 
-/* Where the GPU sees the channel page; 0: nowhere. */
-static CUdeviceptr context_page(CUcontext context, void **ret_base)
+/* Where the GPU sees the word; 0: nowhere. */
+static CUdeviceptr context_word(CUcontext context, struct sluice_channel_device *page,
+				const _Atomic uint32_t *word)
 {
 	struct marker_context *record;
-	CUdeviceptr device_base = 0;
-	size_t bytes;
+	CUdeviceptr address = 0;
 
-	if (!link_channel(ret_base, &bytes))
-		return 0;
 	futex_lock(&state.lock);
 	record = context_record(context);
-	if (record && record->base != *ret_base) {
+	if (record && record->page != page) {
 		struct own_calls calls = own_calls_begin();
 
-		record->base = NULL;
-		context_register(record, *ret_base, bytes);
+		context_register(record, page);
 		own_calls_end(calls);
 	}
 	if (record && record->base)
-		device_base = record->device_base;
+		address = record->device_base + (CUdeviceptr)((const char *)word - record->base);
 	futex_unlock(&state.lock);
-	return device_base;
+	return address;
 }
 
 void marker_context_dying(CUcontext context, bool landed)
@@ -102,19 +107,17 @@ void marker_context_dying(CUcontext context, bool landed)
 	for (uint32_t i = 0; i < CONTEXTS; i++) {
 		struct marker_context *record = &state.context[i];
 
-		if (record->context != context)
-			continue;
-		if (record->base && record->ours) {
+		if (record->context == context && record->base && landed) {
 			bool pushed = marker_context_enter(context);
 
-			if (landed)
-				(void)real.cuMemHostUnregister(record->base);
+			(void)real.cuMemHostUnregister(record->base);
 			marker_context_leave(pushed);
-			/* The others' views of the page go with it; they register it anew. */
-			for (uint32_t j = 0; j < CONTEXTS; j++)
-				state.context[j].base = NULL;
 		}
-		*record = (struct marker_context){0};
+		/* The others may ask anew. */
+		if (record->context == context)
+			*record = (struct marker_context){0};
+		else if (!record->base)
+			record->page = NULL;
 	}
 	futex_unlock(&state.lock);
 }
@@ -191,13 +194,15 @@ bool marker_has(const struct stream_state *stream, uint32_t seq)
 
 bool marker_place(struct stream_state *stream, struct stream_mark *mark)
 {
-	void *base;
-	CUdeviceptr page = context_page(stream->context, &base);
+	struct sluice_channel_device *page = stream->gate->page;
 	uint32_t seq = atomic_load_explicit(stream->last, memory_order_relaxed) + 1;
-	CUdeviceptr address = page + (CUdeviceptr)((char *)stream->word - (char *)base);
+	CUdeviceptr address;
 
-	/* Another page since we looked: the offset would be nonsense. */
-	if (!page || !is_within(stream->word, base, sizeof(struct sluice_channel)))
+	/* Another page since the word was taken. */
+	if (!is_within(stream->word, page, sizeof(*page)))
+		return false;
+	address = context_word(stream->context, page, stream->word);
+	if (!address)
 		return false;
 	atomic_store_explicit(stream->last, seq, memory_order_relaxed);
 	mark->seq = seq;

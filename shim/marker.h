@@ -3,9 +3,9 @@
 #define SLUICE_SHIM_MARKER_H
 
 /*
- * The marker words of the channel page: the page's registration with each context, and which
- * stream has which word. A word is given to another stream only after the last sequence written to
- * it has landed. A registration belongs to a context and goes with it.
+ * The marker words of the channel page: their registration with a context, and which stream has
+ * which word. A word is given to another stream only after the last sequence written to it has
+ * landed. A registration belongs to a context, serves that one alone, and goes with it.
  *
  * Words: with the stream's lock. The registration has a lock of its own, which is held across the
  * driver's call.

@@ -16,7 +16,7 @@
 
 struct op {
 	enum script_op kind;
-	_Atomic uint32_t *word;
+	CUdeviceptr word;
 	uint32_t value;
 	uint32_t event;
 };
@@ -38,7 +38,9 @@ static struct {
 static struct {
 	char *host;
 	CUdeviceptr device;
-	size_t bytes; /* 0: unused */
+	size_t bytes;	   /* 0: unused */
+	CUcontext context; /* that it ends with */
+	bool is_portable;
 } registered[REGISTRATIONS];
 
 /* The legacy stream, the per-thread one and all others come last. */
@@ -56,10 +58,29 @@ static struct queue *queue_of(CUstream stream)
 	return &queues[(handle - 0x1000) / 0x100];
 }
 
+static void *host_of(CUdeviceptr address)
+{
+	for (uint32_t i = 0; i < REGISTRATIONS; i++) {
+		if (address - registered[i].device < registered[i].bytes)
+			return registered[i].host + (address - registered[i].device);
+	}
+	return NULL;
+}
+
+static void write_complete(const struct op *op)
+{
+	_Atomic uint32_t *word = host_of(op->word);
+
+	if (word)
+		atomic_store_explicit(word, op->value, memory_order_release);
+	else
+		script.faults++;
+}
+
 static void op_complete(const struct op *op)
 {
 	if (op->kind == SCRIPT_WRITE)
-		atomic_store_explicit(op->word, op->value, memory_order_release);
+		write_complete(op);
 	else if (op->kind == SCRIPT_EVENT)
 		events[op->event].done = true;
 }
@@ -173,29 +194,14 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, CUd
 	return CUDA_SUCCESS;
 }
 
-static void *host_of(CUdeviceptr address)
-{
-	for (uint32_t i = 0; i < REGISTRATIONS; i++) {
-		if (address - registered[i].device < registered[i].bytes)
-			return registered[i].host + (address - registered[i].device);
-	}
-	return NULL;
-}
-
 static CUresult write_value(CUstream stream, CUdeviceptr address, cuuint32_t value,
 			    unsigned int flags)
 {
-	void *word = host_of(address);
-
 	if (!script.has_memory_ops)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (script.on_write)
 		script.on_write(stream);
-	if (!word) {
-		script.faults++;
-		return CUDA_SUCCESS;
-	}
-	queue_push(stream, (struct op){.kind = SCRIPT_WRITE, .word = word, .value = value});
+	queue_push(stream, (struct op){.kind = SCRIPT_WRITE, .word = address, .value = value});
 	return CUDA_SUCCESS;
 }
 
@@ -338,8 +344,16 @@ static CUresult host_register(void *address, size_t bytes, unsigned int flags)
 	static CUdeviceptr next = 1ull << 50;
 	uint32_t i = 0;
 
+	for (uint32_t j = 0; j < REGISTRATIONS; j++) {
+		if (registered[j].bytes &&
+		    (char *)address < registered[j].host + registered[j].bytes &&
+		    (char *)address + bytes > registered[j].host)
+			return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+	}
 	while (registered[i].bytes)
 		assert(++i < REGISTRATIONS);
+	registered[i].context = script.context;
+	registered[i].is_portable = flags & CU_MEMHOSTREGISTER_PORTABLE;
 	registered[i].host = address;
 	registered[i].device = next;
 	registered[i].bytes = bytes;
@@ -361,7 +375,8 @@ static CUresult host_unregister(void *address)
 static CUresult host_pointer(CUdeviceptr *device, void *address, unsigned int flags)
 {
 	for (uint32_t i = 0; i < REGISTRATIONS; i++) {
-		if (registered[i].bytes && registered[i].host == address) {
+		if (registered[i].bytes && registered[i].host == address &&
+		    (registered[i].is_portable || registered[i].context == script.context)) {
 			*device = registered[i].device;
 			return CUDA_SUCCESS;
 		}
@@ -380,6 +395,10 @@ void script_change_context(CUcontext context)
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		events[i].lost |= events[i].used;
 		events[i].used = false;
+	}
+	for (uint32_t i = 0; i < REGISTRATIONS; i++) {
+		if (registered[i].context == script.context)
+			registered[i].bytes = 0;
 	}
 	script.context = context;
 }

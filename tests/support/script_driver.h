@@ -59,7 +59,7 @@ uint32_t script_count(enum script_op op);
 
 void script_set_capturing(CUstream stream, bool capturing);
 
-/* The context's events are no more; another context is current from now on. */
+/* The current context's events and registrations are no more; another is current from now on. */
 void script_change_context(CUcontext context);
 
 /* Attaches the shim to the arbiter at the socket, as cuInit would, and registers device 0. */

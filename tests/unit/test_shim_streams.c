@@ -295,6 +295,37 @@ START_TEST(nor_where_the_next_has_its_handle)
 }
 END_TEST
 
+/* A registration serves its own context alone, or its end would be the other's. */
+START_TEST(a_context_s_end_does_not_fault_another_s_markers)
+{
+	CUcontext other = (CUcontext)(uintptr_t)0x20;
+
+	rig_teach(KERNEL, 600 * US);
+	fake_grant_changed(rig.session, 0);
+	script.is_immediate = false;
+	launch_three(SCRIPT_STREAM(1));
+	ck_assert_uint_eq(script.registrations, 1);
+	script.context = other;
+	launch_three(SCRIPT_STREAM(2));
+	ck_assert_str_eq(script_log(SCRIPT_STREAM(2)), "KKEK");
+	/* The first one goes, with all that it has. */
+	script.context = SCRIPT_CONTEXT;
+	script_complete(SCRIPT_STREAM(1), UINT32_MAX);
+	stream_context_dying(SCRIPT_CONTEXT, -1);
+	ck_assert_uint_eq(script.registrations, 0);
+	script.context = other;
+	script_complete(SCRIPT_STREAM(2), UINT32_MAX);
+	cuStreamSynchronize(SCRIPT_STREAM(2));
+	poll();
+	ck_assert_uint_eq(in_flight(), 0);
+	/* Now the words are free for it. */
+	launch_three(SCRIPT_STREAM(3));
+	ck_assert_str_eq(script_log(SCRIPT_STREAM(3)), "KKWK");
+	script_complete(SCRIPT_STREAM(3), UINT32_MAX);
+	ck_assert_uint_eq(script.faults, 0);
+}
+END_TEST
+
 START_TEST(an_event_that_could_not_be_recorded_shows_nothing)
 {
 	CUresult (*record)(CUevent, CUstream) = real.cuEventRecord;
@@ -355,6 +386,7 @@ int main(void)
 	tcase_add_test(tcase, a_stream_goes_after_the_marker_that_is_being_placed);
 	tcase_add_test(tcase, events_of_a_dead_context_are_not_used);
 	tcase_add_test(tcase, nor_where_the_next_has_its_handle);
+	tcase_add_test(tcase, a_context_s_end_does_not_fault_another_s_markers);
 	tcase_add_test(tcase, an_event_that_could_not_be_recorded_shows_nothing);
 	tcase_add_test(tcase, no_marker_goes_astray_when_the_page_changes);
 	suite_add_tcase(suite, tcase);
