@@ -228,8 +228,8 @@ watched()
 	[ "$(grep -cs "^arbiter: pid" "$out/watch")" -ge 3 ]
 } 2>/dev/null
 wait_until 'three looks' watched
-kill "$(pid_of watch)" "$(pid_of hog)" "$(pid_of serve)"
-kill -TERM "$(pid_of train)"
+signal TERM watch hog serve
+signal TERM train
 await train
 [ -n "$(result_of train)" ] || say_bad 'train has no result'
 exit "$bad"

@@ -38,7 +38,7 @@ for round in 1 2 3; do
 	begin "chat$round" under chat -- "$programs/worker" open 128
 	goes_on "chat$round"
 	# 2 ms every 5 ms and never a wait: its request is open.
-	kill -9 "$(pid_of "chat$round")"
+	signal KILL "chat$round"
 	wait_until 'the killed one to be gone' is_gone "chat$round"
 	goes_on train
 	used=$(status_now tenants name chat memory_used_bytes)
@@ -66,22 +66,22 @@ begin chat under chat -- "$programs/worker" request
 goes_on chat
 goes_on train
 for round in 1 2 3; do
-	kill -STOP "$(pid_of chat)"
+	signal STOP chat
 	goes_on train
 	goes_on train
 	[ -n "$(status_now processes pid "$(pid_of chat)" state)" ] ||
 		say_bad 'status does not know the stopped process'
-	kill -CONT "$(pid_of chat)"
+	signal CONT chat
 	goes_on chat
 	goes_on train
 done
 # One stopped while its request is open does not hold the others, and status names it.
 begin stuck under chat -- "$programs/worker" open
 goes_on stuck
-kill -STOP "$(pid_of stuck)"
+signal STOP stuck
 goes_on train
 goes_on chat
-kill -CONT "$(pid_of stuck)"
+signal CONT stuck
 goes_on stuck
 ends_well stuck
 goes_on train

@@ -49,13 +49,13 @@ while [ $round -lt 6 ]; do
 	wait_until 'one that holds the turn' holder_is_known
 	# Stopped, it cannot give the turn back: the others must have it all the same.
 	if [ $((round % 3)) = 0 ]; then
-		kill -STOP "$(pid_of "$holder")"
+		signal STOP "$holder"
 		goes_on stays1
 		goes_on stays2
-		kill -CONT "$(pid_of "$holder")"
+		signal CONT "$holder"
 		goes_on "$holder"
 	fi
-	kill -9 "$(pid_of "$holder")"
+	signal KILL "$holder"
 	goes_on stays1
 	goes_on stays2
 	for name in $victims; do

@@ -100,7 +100,7 @@ while [ $number -lt 5 ]; do
 	number=$((number + 1))
 done
 # One goes, one may come.
-kill -9 "$(pid_of hold-0)"
+signal KILL hold-0
 # shellcheck disable=SC2317 # by wait_until
 may_come()
 {

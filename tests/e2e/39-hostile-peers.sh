@@ -64,7 +64,7 @@ begin flood alone "$programs/hostile" flood "$out/socket" 4000
 wait_until 'the flood' grep -qs 'connections$' "$out/flood"
 goes_on train
 goes_on chat
-kill -9 "$(pid_of flood)"
+signal KILL flood
 # shellcheck disable=SC2317 # by wait_until
 answers()
 {

@@ -34,7 +34,7 @@ for door in $doors; do
 	wait_until "$door" grep -qs '^counted' "$out/$door"
 	grep -qx 'counted 60' "$out/$door" || say_bad "$door: $(cat "$out/$door")"
 	counted "$door" $((96 << 20))
-	kill -9 "$(pid_of "$door")"
+	signal KILL "$door"
 done
 
 # Linked to the driver.
@@ -47,7 +47,7 @@ ends_well linked
 begin runtime under batch -- "$samples/memhog" --chunk 64 --total 192 --hold 600
 wait_until runtime grep -qs '^memhog: ' "$out/runtime"
 counted runtime $((192 << 20))
-kill -9 "$(pid_of runtime)"
+signal KILL runtime
 
 # A program in a shell in a script: the preload goes through.
 printf '#!/bin/sh\n"%s" local 10 32\n' "$out/launch" >"$out/script"

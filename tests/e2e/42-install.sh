@@ -78,7 +78,7 @@ for library in libsluice.so simgpu/libcuda.so.1 simgpu/libcudart.so.13; do
 	grep -qx "$there/lib/sluice/$library" "$out/loaded" ||
 		say_bad "$library is not the installed one: $(cat "$out/loaded")"
 done
-kill -9 "$hog"
+signal KILL memhog
 for file in "$there"/share/sluice/samples/serve-and-train.conf "$there"/share/sluice/samples/two-teams.conf; do
 	installed sluice check-config "$file" >"$out/said" 2>&1 || say_bad "check-config: $(cat "$out/said")"
 done

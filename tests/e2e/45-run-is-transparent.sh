@@ -32,7 +32,7 @@ is 'environment' kept "$(KEEP=kept under outer -- printenv KEEP)"
 begin child under outer -- sh -c 'echo $$; exec sleep 600'
 wait_until 'the program' test -s "$out/child"
 is 'process' "$(pid_of child)" "$(cat "$out/child")"
-kill -9 "$(pid_of child)"
+signal KILL child
 
 # ---- what is preloaded already stays, behind the shim ----
 cat >"$out/extra.c" <<'C'
@@ -56,5 +56,5 @@ wait_until nested grep -qs '^memhog: ' "$out/nested"
 is 'tenant of the inner one' inner "$(status_now processes pid "$(pid_of nested)" tenant)"
 [ "$(status_get processes pid "$(pid_of nested)" memory_used_bytes)" -ge $((64 << 20)) ] ||
 	say_bad 'the inner one is not accounted for'
-kill -9 "$(pid_of nested)"
+signal KILL nested
 exit "$bad"

@@ -99,7 +99,7 @@ sluice status >/dev/null || say_bad 'their flood shuts us out'
 under chat -- "$samples/vecadd" >"$out/vecadd" 2>&1 || say_bad "vecadd: $(cat "$out/vecadd")"
 goes_on ours
 goes_on theirs
-kill -9 "$(pid_of flood)"
+signal KILL flood
 # shellcheck disable=SC2317 # by wait_until
 they_may()
 {

@@ -12,6 +12,12 @@
 : "${out:?out names a scratch folder}"
 arbiter=
 
+# A pid may be another's by now.
+is_our_child()
+{
+	grep -qs "^PPid:[[:space:]]*$$\$" "/proc/$1/status"
+}
+
 # shellcheck disable=SC2154 # preload.sh's
 arbiter_start()
 {
@@ -24,7 +30,7 @@ arbiter_start()
 
 arbiter_kill()
 {
-	[ -n "$arbiter" ] && kill -9 "$arbiter" 2>/dev/null
+	[ -n "$arbiter" ] && is_our_child "$arbiter" && kill -9 "$arbiter" 2>/dev/null
 	wait "$arbiter" 2>/dev/null
 	arbiter=
 }

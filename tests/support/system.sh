@@ -16,6 +16,8 @@
 #   status_get ARRAY KEY VALUE FIELD
 #                                 one field of the row of ARRAY (devices, tenants, processes) whose
 #                                 KEY is VALUE, as it stands there; lists as words
+#   signal SIGNAL NAME...         to programs that were begun, as long as they are there: numbers of
+#                                 processes are used again
 #   costs KERNEL MICROSECONDS     how long a kernel that fills the GPU takes, for all that follows
 #   at NAME                       how far a `worker` (tests/e2e/worker.c) says it is
 #   goes_on NAME, stands_still NAME
@@ -44,12 +46,6 @@ TSAN_OPTIONS="die_after_fork=0${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
 export TSAN_OPTIONS
 # A user's own setting is none of these tests' business.
 unset SLUICE_SOCKET SLUICE_TENANT SLUICE_LOG SIMGPU_COSTS SIMGPU_CONFIG SIMGPU_PRESET SIMGPU_MPS
-
-# A pid may be another's by now.
-is_our_child()
-{
-	grep -qs "^PPid:[[:space:]]*$$\$" "/proc/$1/status"
-}
 
 # shellcheck disable=SC2317 # by the trap
 end()
@@ -126,6 +122,16 @@ pid_of()
 	cat "$out/$1.pid"
 }
 
+signal()
+{
+	signal_name=$1
+	shift
+	for signal_to in "$@"; do
+		signal_pid=$(pid_of "$signal_to")
+		is_our_child "$signal_pid" && kill "-$signal_name" "$signal_pid"
+	done
+}
+
 # show NAME: what a program said.
 show()
 {
@@ -177,7 +183,7 @@ stands_still()
 
 ends_well()
 {
-	kill -TERM "$(pid_of "$1")"
+	signal TERM "$1"
 	await "$1" || return
 	grep -Eq '^launched ([1-9][0-9]*) counted \1$' "$out/$1" && return
 	say_bad "$1: not all its launches were done"
