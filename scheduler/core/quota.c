@@ -6,7 +6,7 @@
 
 #include "sluice/pages.h"
 
-#define CHUNK_UNITS (64u << 20 >> 9) /* with siblings: so much at a time, 64 MiB */
+#define CHUNK_UNITS (64u << 20 >> 9) /* with siblings: no more at a time, 64 MiB */
 
 static uint64_t quota_limit_units(const struct tenant *tenant)
 {
@@ -105,17 +105,20 @@ static void quota_grant(struct engine *engine, struct gate *gate, uint64_t units
 	engine_emit(engine, &action);
 }
 
-/* What to give when `need` is asked and `free` is there: a lone process may as well have all. */
+/*
+ * What to give when `need` is asked and `free` is there: some more than that, so that few ask often;
+ * a lone process a quarter of what is left. Not all of it: unused credit of a process that is
+ * stopped or idle over a restart of the arbiter cannot be taken back.
+ */
 static uint64_t quota_amount(const struct gate *gate, uint64_t need, uint64_t free)
 {
-	uint64_t amount = need, most = UINT32_MAX - gate->granted_units;
+	uint64_t amount, most = UINT32_MAX - gate->granted_units;
 
 	if (free == CORE_NO_LIMIT)
 		free = gate->device->record.memory_bytes / SLUICE_ESCROW_UNIT;
-	if (gate->share->gates == 1)
-		amount = free;
-	else if (amount < CHUNK_UNITS)
-		amount = free / 4 < CHUNK_UNITS ? free / 4 : CHUNK_UNITS;
+	amount = free / 4;
+	if (gate->share->gates > 1 && amount > CHUNK_UNITS)
+		amount = CHUNK_UNITS;
 	if (amount < need)
 		amount = need;
 	return amount < most ? amount : most;

@@ -7,7 +7,8 @@
  * is granted to its processes and all that dead ones have not given back; a grant also leaves the
  * device what other tenants are promised (memory.min). What is short is first taken back from
  * processes that hold unused credit: the tenant's own, or anyone's when the device is short.
- * A lone process gets everything at once, several get chunks.
+ * Credit is given ahead of use: a quarter of what is free, and no more than a chunk to each of
+ * several.
  *
  * A round (one request, or one limit lowered) asks one process at a time and goes on at its
  * answer; per device one round at a time.

@@ -67,8 +67,8 @@ step 'free' 'free: 0'
 # The new one knows what the earlier one had granted: nobody else gets it first.
 arbiter_start
 managed quota fill >"$out/early" 2>&1
-grep -qx 'to be had: 0' "$out/early" || {
-	echo 'before the holder was back, another process had:'
+grep -qx 'to be had: 16' "$out/early" || {
+	echo 'before the holder of 48 was back, another process had not 16:'
 	cat "$out/early"
 	exit 1
 }

@@ -73,6 +73,9 @@ nobody_is_left()
 {
 	status_read && ! grep -q '"pid"' "$out/status.json"
 }
+# ---- all of it in one go, beyond what was given ahead ----
+hog whole small --chunk 1024
+has whole 1
 wait_until 'all to be gone' nobody_is_left
 
 # ---- two processes of one tenant, all kinds beside each other ----
@@ -90,11 +93,11 @@ for name in plain managed vmm async pitched; do
 done
 
 # ---- kill -9 of one frees its share for the others, at once ----
-kill -9 "$(pid_of plain)" "$(pid_of vmm)"
+signal KILL plain vmm
 wait_until 'what the killed held' used_is small $((320 * MIB))
 hog again small --chunk 64
 has again 11
-kill -9 "$(pid_of managed)" "$(pid_of async)" "$(pid_of pitched)"
+signal KILL managed async pitched
 wait_until 'what all held' used_is small 0
 
 # ---- a quota that is lowered below the use: nothing more, nothing broken ----
@@ -121,6 +124,6 @@ grep -Eq '^memhog: 1[5-8] chunks' "$out/beside" || {
 	say_bad 'beside 60.5 GiB: not 15 to 18 chunks'
 	show beside
 }
-kill -9 "$(pid_of protected)" "$(pid_of above)"
+signal KILL protected above
 wait_until 'all to be gone' nobody_is_left
 exit "$bad"

@@ -242,11 +242,17 @@ START_TEST(test_random_against_oracle)
 }
 END_TEST
 
-START_TEST(test_lone_process_gets_all_at_once)
+/* A lone process gets a quarter of what is free ahead of use, and all of it by and by. */
+START_TEST(test_credit_ahead_of_use)
 {
 	begin();
 	join(0, 0);
+	ck_assert_uint_eq(proc[0].granted, UNITS(GIB));
+	allocate(&proc[0], UNITS(GIB) + 1);
+	ck_assert_uint_eq(proc[0].granted, UNITS(GIB) + (UNITS(4 * GIB) - UNITS(GIB)) / 4);
+	allocate(&proc[0], UNITS(3 * GIB) - 1);
 	ck_assert_uint_eq(proc[0].granted, UNITS(4 * GIB));
+	proc[0].credit = UNITS(4 * GIB);
 	/* A sibling finds the pool empty, and is served from unused credit. */
 	join(1, 0);
 	ck_assert_uint_eq(proc[1].granted, 0);
@@ -256,11 +262,29 @@ START_TEST(test_lone_process_gets_all_at_once)
 }
 END_TEST
 
+/* All of it in one go, with what is given ahead of use in the way: the process's own, a sibling's. */
+START_TEST(test_whole_limit_in_one_go)
+{
+	begin();
+	join(0, 0);
+	allocate(&proc[0], UNITS(4 * GIB));
+	ck_assert_uint_eq(proc[0].granted, UNITS(4 * GIB));
+	ck_assert_uint_eq(proc[0].credit, 0);
+	proc[0].credit = UNITS(4 * GIB);
+	join(1, 0);
+	allocate(&proc[1], UNITS(4 * GIB));
+	ck_assert_uint_eq(proc[0].granted, 0);
+	ck_assert_uint_eq(proc[1].granted, UNITS(4 * GIB));
+	engine_destroy(engine);
+}
+END_TEST
+
 START_TEST(test_lowered_limit_takes_back)
 {
 	begin();
 	join(0, 0);
-	allocate(&proc[0], UNITS(GIB));
+	allocate(&proc[0], UNITS(4 * GIB));
+	proc[0].credit = UNITS(3 * GIB);
 	set[0].memory_max_bytes = 2 * GIB;
 	must(!feed((struct event){.kind = EVENT_TENANT, .tenant = 0, .tenant_set = set[0]}));
 	ck_assert_uint_eq(proc[0].granted, UNITS(2 * GIB));
@@ -304,8 +328,8 @@ START_TEST(test_held_already)
 	must(!feed((struct event){.kind = EVENT_JOIN, .process = 0, .tenant = 0}));
 	must(!feed((struct event){
 		.kind = EVENT_ATTACH, .process = 0, .attach = {.held_units = UNITS(3 * GIB)}}));
-	ck_assert_uint_eq(proc[0].granted, UNITS(4 * GIB));
-	ck_assert_uint_eq(proc[0].credit, UNITS(GIB));
+	ck_assert_uint_eq(proc[0].granted, UNITS(3 * GIB) + UNITS(GIB) / 4);
+	ck_assert_uint_eq(proc[0].credit, UNITS(GIB) / 4);
 	check_invariants();
 	engine_destroy(engine);
 }
@@ -326,6 +350,10 @@ START_TEST(test_a_promise_stands_against_claims)
 	must(!feed((struct event){
 		.kind = EVENT_ATTACH, .process = 3, .attach = {.held_units = UNITS(TOTAL)}}));
 	join(1, 1);
+	ck_assert_uint_eq(proc[1].credit, UNITS(3 * GIB) / 4);
+	must(!feed((struct event){.kind = EVENT_MEM_REQUEST,
+				  .process = 1,
+				  .units = UNITS(3 * GIB) - proc[1].credit}));
 	ck_assert_uint_eq(proc[1].credit, UNITS(3 * GIB));
 	proc[1].credit = 0;
 	must(!feed((struct event){.kind = EVENT_MEM_REQUEST, .process = 1, .units = 1}));
@@ -348,7 +376,8 @@ int main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_random_against_oracle);
-	tcase_add_test(tcase, test_lone_process_gets_all_at_once);
+	tcase_add_test(tcase, test_credit_ahead_of_use);
+	tcase_add_test(tcase, test_whole_limit_in_one_go);
 	tcase_add_test(tcase, test_lowered_limit_takes_back);
 	tcase_add_test(tcase, test_reclaiming);
 	tcase_add_test(tcase, test_held_already);

@@ -175,6 +175,7 @@ static void play_holder(void *argument)
 
 	shim_join(&shim, "train", 0);
 	shim_device(&shim, fixture_device(1));
+	ck_assert_int_eq(shim_memory(&shim, 8u << 21), 0);
 	ck_assert(sluice_escrow_reserve(&shim.escrow->device[0].word, 8u << 21));
 }
 

@@ -54,10 +54,12 @@ static void rejoin(struct shim *shim, uint64_t held_bytes)
 	shim_device(shim, device);
 }
 
+/* Uses some, and has all of its tenant's memory for credit. */
 static void hold(struct shim *shim, uint32_t units)
 {
 	shim_join(shim, "train", 0);
 	shim_device(shim, fixture_device(1));
+	ck_assert_int_eq(shim_memory(shim, 4 * GIB_UNITS), 0);
 	ck_assert(sluice_escrow_reserve(&shim->escrow->device[0].word, units));
 }
 
@@ -74,8 +76,8 @@ START_TEST(test_new_arbiter)
 	hold(&a, 3 * GIB_UNITS);
 	restart_arbiter();
 	rejoin(&a, 3ull << 30);
-	ck_assert_uint_eq(granted(&a), 4 * GIB_UNITS);
-	ck_assert_uint_eq(credit(&a), GIB_UNITS);
+	ck_assert_uint_eq(granted(&a), 3 * GIB_UNITS + GIB_UNITS / 4);
+	ck_assert_uint_eq(credit(&a), GIB_UNITS / 4);
 	ck_assert_uint_eq(shim_tenant_used(&a), 3ull << 30);
 	/* More than the limit, which may have been lowered: it is there all the same, and what of it
 	 * is freed is not to be had again. */
@@ -108,7 +110,8 @@ START_TEST(test_two_records_of_one_process)
 	shim_join(&a, "train", session);
 	restart_arbiter();
 	rejoin(&a, 3ull << 30);
-	ck_assert_uint_eq(granted(&a), 4 * GIB_UNITS);
+	ck_assert_uint_eq(granted(&a), 3 * GIB_UNITS + GIB_UNITS / 4);
+	ck_assert_int_eq(shim_memory(&a, GIB_UNITS), 0);
 	ck_assert_uint_eq(shim_tenant_used(&a), 3ull << 30);
 	shim_close(&a);
 	fixture_end();
@@ -150,7 +153,7 @@ START_TEST(test_absent_process_outlives_the_record)
 		/* Its own tenant is not concerned. */
 		shim_join(&a, "other", 0);
 		shim_device(&a, fixture_device(1));
-		ck_assert_uint_eq(credit(&a), 4 * GIB_UNITS);
+		ck_assert_int_eq(shim_memory(&a, 4 * GIB_UNITS), 0);
 		shim_close(&a);
 	}
 	shim_join(&a, "train", 0);
@@ -228,7 +231,7 @@ START_TEST(test_another_program)
 	shim_close(&a);
 	shim_join(&a, "train", 0);
 	shim_device(&a, fixture_device(1));
-	ck_assert_uint_eq(credit(&a), 4 * GIB_UNITS);
+	ck_assert_int_eq(shim_memory(&a, 4 * GIB_UNITS), 0);
 	shim_close(&a);
 	fixture_end();
 }
@@ -246,7 +249,8 @@ START_TEST(test_absent_process_of_no_tenant)
 	fixture_start_arbiter();
 	shim_join(&a, "", 0);
 	shim_device(&a, fixture_device(1));
-	ck_assert_uint_eq(credit(&a), GIB_UNITS);
+	ck_assert_int_eq(shim_memory(&a, GIB_UNITS), 0);
+	ck_assert_int_eq(shim_memory(&a, GIB_UNITS + 1), -EAGAIN);
 	fixture_kill(holder);
 	wait_until(shim_memory(&a, 5 * GIB_UNITS) == 0);
 	shim_close(&a);

@@ -133,8 +133,8 @@ START_TEST(test_device)
 	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.flags),
 			  SLUICE_GRANT_MANAGED | SLUICE_GRANT_EXCLUSIVE);
 	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.progress_ns), 20000000);
-	/* A lone process has all of its tenant's memory at once. */
-	ck_assert_uint_eq(sluice_escrow_credit(atomic_load(&a.escrow->device[0].word)), 4u << 21);
+	/* A lone process has a quarter of its tenant's memory ahead of use. */
+	ck_assert_uint_eq(sluice_escrow_credit(atomic_load(&a.escrow->device[0].word)), 1u << 21);
 	/* Again: the same index. Another: the next. */
 	ck_assert_uint_eq(shim_device(&a, device), 0);
 	ck_assert_uint_eq(shim_device(&a, fixture_device(2)), 1);

@@ -74,7 +74,7 @@ START_TEST(test_status)
 	ck_assert_uint_eq(rows.device.simulated, 1);
 	ck_assert_str_eq(rows.device.policy, "slo");
 	ck_assert_str_eq(rows.device.name, "Test GPU");
-	ck_assert_uint_eq(rows.device.memory_granted_bytes, 4ull << 30);
+	ck_assert_uint_eq(rows.device.memory_granted_bytes, 1ull << 30);
 	train = row_of(&rows, "train");
 	ck_assert_uint_eq(train->processes, 1);
 	ck_assert_uint_eq(train->memory_max_bytes, 4ull << 30);
@@ -249,7 +249,7 @@ START_TEST(test_note_of_an_absent_process)
 	status(fd, &rows);
 	snprintf(text, sizeof(text),
 		 "tenant train (pid %d): has not come back since the arbiter was started anew; the "
-		 "4096 MiB",
+		 "1024 MiB",
 		 (int)holder);
 	ck_assert(has_note(&rows, text));
 	fixture_kill(holder);
