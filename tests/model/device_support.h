@@ -186,7 +186,7 @@ static inline uint32_t check_kernel(const struct model *model, const struct op *
 	}
 	MUST_EQ(blocks, op->blocks);
 	MUST_EQ(sms, op->sms);
-	MUST_LE(sms, op->max_sms);
+	MUST_LE(sms, op->asked_sms);
 	MUST_EQ(stream->pos[HEAP_HUNGRY] != HEAP_NOT,
 		(op->state == OP_READY || op->state == OP_RUNNING) && op->blocks_left &&
 			op->sms < op->max_sms);

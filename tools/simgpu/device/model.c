@@ -107,18 +107,33 @@ void model_settle(struct model *model)
 		proc_update_busy(model, (uint32_t)__builtin_ctzll(model->procs_touched));
 }
 
+static void model_play(struct model *model, uint64_t event_ns)
+{
+	if (event_ns > model->now_ns)
+		model->now_ns = event_ns;
+	model_fire(model);
+	model_settle(model);
+}
+
 void model_advance(struct model *model, uint64_t now_ns)
 {
 	uint64_t event;
 
-	while ((event = model_event_ns(model)) <= now_ns) {
-		if (event > model->now_ns)
-			model->now_ns = event;
-		model_fire(model);
-		model_settle(model);
-	}
+	while ((event = model_event_ns(model)) <= now_ns)
+		model_play(model, event);
 	if (now_ns > model->now_ns)
 		model->now_ns = now_ns;
+}
+
+uint64_t model_run(struct model *model, uint64_t until_ns)
+{
+	uint64_t event;
+
+	while (!model->procs_done && (event = model_event_ns(model)) <= until_ns)
+		model_play(model, event);
+	if (!model->procs_done && until_ns > model->now_ns)
+		model->now_ns = until_ns;
+	return model->now_ns;
 }
 
 /* ---- the next event of one process ---- */
@@ -152,12 +167,8 @@ uint64_t model_next_ns(const struct model *model, uint32_t index)
 	const struct proc *proc;
 	uint64_t next;
 
-	if (index == UINT32_MAX) {
-		for (uint64_t left = model->procs_used; left; left &= left - 1)
-			if (model->proc[__builtin_ctzll(left)].done_head != MODEL_NONE)
-				return model->now_ns;
-		return model_event_ns(model);
-	}
+	if (index == UINT32_MAX)
+		return model->procs_done ? model->now_ns : model_event_ns(model);
 	if (index >= MODEL_MAX_PROCS || !model->proc[index].used)
 		return MODEL_NEVER;
 	proc = &model->proc[index];

@@ -27,6 +27,11 @@
  * the device, and memsets, have an engine of their own besides.
  *
  * A kernel of more than 1024 waves on the whole device is played in up to 1024 coarser ones.
+ *
+ * Effects of sharing, each off where its field of the description is 0 (model_effect.c has the
+ * formulas): bandwidth by class, interference of co-running, first blocks that end staggered,
+ * short waves merged, age from arrival at the hardware. The length of a block is fixed when it is
+ * given its SM. A kernel alone takes as long as it is said to take, but for the stagger.
  */
 
 #include <stdbool.h>
@@ -39,6 +44,10 @@
 #define MODEL_NAME_MAX 64
 #define MODEL_NEVER UINT64_MAX
 #define MODEL_UNKNOWN UINT64_MAX /* a duration that model_functional_done will give */
+#define MODEL_PRIORITY_MAX 7	 /* of processes: -8 to 7 */
+
+/* What limits a kernel's speed. */
+enum model_class { MODEL_CLASS_UNKNOWN, MODEL_CLASS_MEMORY, MODEL_CLASS_COMPUTE, MODEL_CLASSES };
 
 struct model_desc {
 	char name[MODEL_NAME_MAX];
@@ -48,6 +57,11 @@ struct model_desc {
 	uint32_t smem_per_sm_bytes, smem_per_block_bytes;
 	uint32_t copy_engines; /* between host and device; at most 8 are modelled */
 	uint32_t mps;	       /* 1: processes overlap */
+	/* So many SMs with kernels of a class use all of the memory bandwidth; 0: they use none. */
+	uint32_t saturation_sms[MODEL_CLASSES];
+	uint32_t corun_permille;   /* longer blocks, if all other SMs had other kernels */
+	uint32_t stagger_permille; /* first blocks of a kernel of several waves: +- this */
+	uint32_t age_from_ready;   /* 1: the oldest kernel is the one that could start first */
 	uint64_t memory_bytes;
 	uint64_t memory_bytes_per_us;	/* device memory */
 	uint64_t pinned_bytes_per_us;	/* host link, pinned memory */
@@ -58,6 +72,7 @@ struct model_desc {
 	uint64_t copy_latency_ns;   /* the caller counts it into a copy's duration_ns */
 	uint64_t clock_khz;
 	uint64_t context_bytes; /* device memory taken by each process's context */
+	uint64_t merge_ns;	/* waves shorter than this are played as fewer, longer ones */
 };
 
 enum model_op_kind {
@@ -78,7 +93,7 @@ struct model_op_desc {
 	/* Kernels: `blocks` of block_ns each, `blocks_per_sm` fit one SM, at most max_sms at once.
 	 * duration = waves of blocks. block_ns may be MODEL_UNKNOWN. Others: duration_ns. */
 	uint32_t blocks, blocks_per_sm, max_sms;
-	uint32_t reserved;
+	uint32_t bw_class; /* enum model_class */
 	uint64_t block_ns;
 	uint64_t duration_ns; /* not kernels; MODEL_UNKNOWN allowed with functional */
 };
@@ -89,6 +104,13 @@ struct model_done {
 	uint64_t start_ns, end_ns;
 	uint32_t stream;
 	uint32_t late;
+};
+
+/* Of a kernel: how far it is. */
+struct model_progress {
+	uint64_t start_ns;			   /* MODEL_NEVER: not yet */
+	uint32_t blocks, blocks_left, blocks_done; /* as modelled; what is in neither runs */
+	uint32_t sms;				   /* that it holds */
 };
 
 struct model_counters {
@@ -115,6 +137,10 @@ void model_detach(struct model *model, uint64_t now_ns, uint32_t proc);
 /* Walks attached processes; fills pid and key. Returns false where slot `proc` is unused. */
 bool model_get_proc(const struct model *model, uint32_t proc, uint32_t *ret_pid, uint64_t *ret_key);
 
+/* As of an MPS client: free SMs go to the process with the lowest number first, whatever the
+ * priorities of streams. 0 at first; -EINVAL: no such process, or beyond MODEL_PRIORITY_MAX. */
+int model_set_priority(struct model *model, uint64_t now_ns, uint32_t proc, int32_t priority);
+
 int model_stream_create(struct model *model, uint32_t proc, int32_t priority, uint32_t *ret_stream);
 /* The stream disappears when its last operation is done. */
 void model_stream_destroy(struct model *model, uint64_t now_ns, uint32_t stream);
@@ -129,8 +155,18 @@ int model_submit(struct model *model, uint64_t now_ns, uint32_t stream,
  * ignored otherwise. Unknown or finished ids are ignored. */
 void model_functional_done(struct model *model, uint64_t now_ns, uint64_t op, uint64_t duration_ns);
 
+/* From now on the kernel may hold at most max_sms SMs: 0 stops it where its running blocks end,
+ * UINT32_MAX is what it was submitted with. Others than kernels, and what is over, are ignored. */
+void model_limit(struct model *model, uint64_t now_ns, uint64_t op, uint32_t max_sms);
+/* False: no such kernel, or it is done. As of the last call that had a time. */
+bool model_get_progress(const struct model *model, uint64_t op, struct model_progress *ret);
+
 /* Plays everything up to now_ns. All other calls do this themselves. */
 void model_advance(struct model *model, uint64_t now_ns);
+/* Plays until something is done, of any process, or until_ns; returns how far it came. */
+uint64_t model_run(struct model *model, uint64_t until_ns);
+/* The processes for which model_collect has something, as bits by number. */
+uint64_t model_procs_done(const struct model *model);
 /* When something of `proc` will be done at the earliest if nothing else is submitted;
  * MODEL_NEVER: nothing scheduled. UINT32_MAX: of any process. Also returns the times at which the
  * model must be advanced for that to be known (slice ends). */

@@ -77,6 +77,9 @@ void stream_append(struct model *model, uint32_t stream, struct op *op);
 void stream_pop(struct model *model, uint32_t stream);
 void done_append(struct model *model, struct op *op);
 
+/* model_control.c */
+uint64_t kernel_rank(const struct model *model, const struct op *op);
+
 /* model_kernel.c */
 void kernel_set_shape(struct model *model, struct op *op, const struct model_op_desc *desc);
 void kernel_set_cost(struct op *op, uint64_t block_ns);

@@ -27,8 +27,9 @@ void kernel_set_shape(struct model *model, struct op *op, const struct model_op_
 {
 	uint64_t per_wave;
 
-	op->max_sms =
+	op->asked_sms =
 		desc->max_sms && desc->max_sms < model->desc.sms ? desc->max_sms : model->desc.sms;
+	op->max_sms = op->asked_sms;
 	op->blocks_per_sm = desc->blocks_per_sm ? desc->blocks_per_sm : 1;
 	per_wave = (uint64_t)op->max_sms * op->blocks_per_sm;
 	op->scale = divide_up(desc->blocks, per_wave * MODEL_MAX_WAVES);
@@ -116,8 +117,9 @@ void kernel_retime(struct model *model, struct op *op)
 
 void kernel_ready(struct model *model, struct op *op)
 {
+	op->age = model->desc.age_from_ready ? ++model->ready_sequence : 0;
 	op_set_state(op, OP_READY);
-	kernel_set_hungry(model, op, true);
+	kernel_set_hungry(model, op, op->max_sms > 0);
 }
 
 static void kernel_after_groups(struct model *model, struct op *op)

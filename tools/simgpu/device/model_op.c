@@ -210,6 +210,8 @@ uint32_t model_collect(struct model *model, uint32_t proc_index, uint32_t max,
 						   .late = op->late};
 		op_free(model, op);
 	}
+	if (proc->done_head == MODEL_NONE)
+		model->procs_done &= ~proc_bit(proc_index);
 	return count;
 }
 

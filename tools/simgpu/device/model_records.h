@@ -45,16 +45,19 @@ struct op {
 	uint64_t start_ns; /* MODEL_NEVER: not yet */
 	uint64_t end_ns;   /* from OP_HELD on */
 	uint64_t served;   /* copies: engine time had, in 1/COPY_UNIT ns */
+	uint64_t age;	   /* kernels, with age_from_ready: which one was ready first */
 	uint32_t stream, proc;
 	uint32_t next;	  /* in the stream, the done list or the free list */
 	uint32_t waiters; /* first stream whose head waits for this */
 	uint32_t scale;	  /* kernels: blocks launched per block modelled */
 	uint32_t blocks, blocks_left, blocks_done;
-	uint32_t blocks_per_sm, max_sms, sms;
+	uint32_t blocks_per_sm, sms;
+	uint32_t max_sms, asked_sms;	 /* may hold now; without model_limit */
 	uint32_t group_head, group_tail; /* by end */
 	uint8_t state, kind;
 	uint8_t pending; /* model_functional_done not called yet */
 	uint8_t late;
+	uint8_t bw_class;
 };
 
 /* Blocks of one kernel that end together. Times are of the run queue's own clock, which stands
@@ -98,6 +101,7 @@ struct proc {
 	uint64_t mem_bytes;
 	uint32_t streams;
 	uint32_t done_head, done_tail;
+	int32_t priority;
 	uint32_t kernels_running, copies_running;
 	uint32_t copies_waiting[ENGINES];
 	uint32_t hungry;	 /* its kernels in `hungry` */
@@ -110,10 +114,11 @@ struct proc {
 /* What shares SMs: one for all processes with MPS, else one per process. */
 struct runq {
 	uint32_t free_sms;
-	uint32_t running;   /* first stream whose kernel holds SMs */
-	uint64_t shift_ns;  /* model time − own clock */
-	uint64_t paused_ns; /* MODEL_NEVER: its clock runs */
-	struct heap hungry; /* kernels that could take more SMs */
+	uint32_t class_sms[MODEL_CLASSES]; /* held, by class */
+	uint32_t running;		   /* first stream whose kernel holds SMs */
+	uint64_t shift_ns;		   /* model time − own clock */
+	uint64_t paused_ns;		   /* MODEL_NEVER: its clock runs */
+	struct heap hungry;		   /* kernels that could take more SMs */
 };
 
 enum slice_phase { SLICE_IDLE, SLICE_ACTIVE, SLICE_SWITCH };
@@ -145,9 +150,11 @@ struct model {
 	struct model_counters counters;
 	uint64_t now_ns;
 	uint64_t sequence;
+	uint64_t ready_sequence;
 	uint64_t mem_used;
 	uint64_t procs_used, procs_timed, procs_working, procs_touched; /* masks */
-	uint32_t executing;						/* processes */
+	uint64_t procs_done;
+	uint32_t executing; /* processes */
 	uint64_t busy_since_ns;
 	uint32_t step_head, step_tail;
 	uint32_t op_free, op_top;

@@ -95,6 +95,7 @@ static uint64_t key_same(const struct model *model, uint32_t index)
 static void repair_procs(struct model *model)
 {
 	model->procs_used = model->procs_timed = model->procs_working = model->procs_touched = 0;
+	model->procs_done = 0;
 	model->mem_used = 0;
 	if (model->desc.mps) {
 		model->runq[0].free_sms = model->desc.sms;

@@ -38,8 +38,7 @@ void kernel_set_hungry(struct model *model, struct op *op, bool hungry)
 			proc->hungry_cost_ns = MODEL_NEVER;
 		if (op->cost_ns < proc->hungry_cost_ns)
 			proc->hungry_cost_ns = op->cost_ns;
-		heap_set(model, &runq->hungry, HEAP_HUNGRY, op->stream,
-			 (uint64_t)((int64_t)stream->priority - INT32_MIN));
+		heap_set(model, &runq->hungry, HEAP_HUNGRY, op->stream, kernel_rank(model, op));
 	} else if (!hungry && was) {
 		proc->hungry--;
 		heap_remove(model, &runq->hungry, HEAP_HUNGRY, op->stream);

@@ -49,6 +49,7 @@ void done_append(struct model *model, struct op *op)
 	else
 		proc->done_head = slot;
 	proc->done_tail = slot;
+	model->procs_done |= proc_bit(op->proc);
 }
 
 /* ---- streams ---- */
@@ -204,6 +205,7 @@ void model_detach(struct model *model, uint64_t now_ns, uint32_t index)
 	slice_forget(model, index);
 	model->procs_used &= ~proc_bit(index);
 	model->procs_touched &= ~proc_bit(index);
+	model->procs_done &= ~proc_bit(index);
 	model->mem_used -= proc->mem_bytes;
 	proc->mem_bytes = 0;
 	model_settle(model);

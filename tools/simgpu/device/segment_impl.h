@@ -15,7 +15,7 @@
 #include "device/segment.h"
 
 #define SEGMENT_MAGIC 0x31555047534d4953ull /* "SIMSGPU1" */
-#define SEGMENT_VERSION 1u
+#define SEGMENT_VERSION 2u
 #define SEGMENT_MEMBERS 256
 #define SEGMENT_PATH_MAX 512
 #define SEGMENT_REAP_NS 10000000ull
