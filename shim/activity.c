@@ -151,6 +151,15 @@ void activity_look(const struct gate *gate, uint64_t now_ns, struct gate_view *v
 	}
 }
 
+uint32_t activity_generation(const struct sluice_activity_device *activity)
+{
+	/* Places are pages of the machine's. */
+	const struct sluice_activity *page =
+		(const struct sluice_activity *)((uintptr_t)activity & ~(uintptr_t)(PLACE - 1));
+
+	return page->generation;
+}
+
 /* ---- owner ---- */
 
 static struct sluice_activity_device *own_device(const struct gate *gate)

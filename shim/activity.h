@@ -33,6 +33,9 @@ void activity_refresh(struct gate *gate);
 /* Fills in the view's active, activity, wake, idle_since_ns, drain_ns. With gate->lock. */
 void activity_look(const struct gate *gate, uint64_t now_ns, struct gate_view *view);
 
+/* Of the page that a view's activity lies in. */
+uint32_t activity_generation(const struct sluice_activity_device *activity);
+
 /* ---- owner ---- */
 
 /* Maps the page of `fd` read-write (the caller closes fd); work that is marked now is marked in

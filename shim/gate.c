@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "activity.h"
 #include "gate_books.h"
 #include "gate_wait.h"
 #include "inflight.h"
@@ -61,6 +62,21 @@ static bool want_is_due(struct gate *gate, const struct gate_view *view, enum ga
 	return true;
 }
 
+static void arrival_note(struct gate *gate, const struct gate_view *view, uint64_t arrival_ns)
+{
+	struct sluice_arrival_ring *ring =
+		&sluice_channel_of(gate->page, gate->index)->arrival[gate->index];
+	uint64_t head = books_load(&ring->head);
+
+	ring->record[head % SLUICE_ARRIVAL_RECORDS] = (struct sluice_arrival_record){
+		.busy_since_ns = arrival_ns,
+		.seen_ns = sluice_now_ns(),
+		.in_flight_ns = view->in_flight_ns,
+		.generation = activity_generation(view->activity),
+	};
+	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+}
+
 /* The first launch that meets a request tells status what best-effort work the request met. What
  * completed between the arrival and this launch is not in it: a launch or a wait's end away. */
 static void arrival_count(struct gate *gate, const struct gate_view *view)
@@ -74,6 +90,7 @@ static void arrival_count(struct gate *gate, const struct gate_view *view)
 		return;
 	gate->arrival_ns = arrival_ns;
 	sluice_hist_add(&gate->page->be_in_flight, view->in_flight_ns);
+	arrival_note(gate, view, arrival_ns);
 }
 
 /* Trailing markers, of every stream with work that none covers: else nothing would show that the

@@ -267,7 +267,8 @@ bool link_channel(void **ret_base, size_t *ret_bytes)
 	struct sluice_channel *channel = channel_now();
 
 	*ret_base = channel;
-	*ret_bytes = sizeof(*channel);
+	/* The GPU writes to no more of it. */
+	*ret_bytes = SLUICE_CHANNEL_LEAST_BYTES;
 	return channel != NULL;
 }
 

@@ -226,14 +226,28 @@ int session_greet(void)
 	return 0;
 }
 
-/* Maps a page of the arbiter's; the process that maps it does not give it to a child. */
-static void *page_map(int fd, size_t size, struct fd_info *ret_info)
+/* What the file of an older arbiter lacks is memory that nobody else reads. */
+static void *page_map_short(int fd, size_t bytes, size_t size)
+{
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED ||
+	    mmap(page, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED)
+		return page;
+	munmap(page, size);
+	return MAP_FAILED;
+}
+
+/* Maps a page of the arbiter's, of `least` bytes or more; the process that maps it does not give it
+ * to a child. */
+static void *page_map(int fd, size_t least, size_t size, struct fd_info *ret_info)
 {
 	void *page;
 
-	if (!fd_look(fd, ret_info) || ret_info->bytes < size)
+	if (!fd_look(fd, ret_info) || ret_info->bytes < least)
 		return NULL;
-	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	page = ret_info->bytes < size ? page_map_short(fd, least, size)
+				      : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return NULL;
 	(void)madvise(page, size, MADV_DONTFORK);
@@ -249,8 +263,9 @@ static int pages_adopt(const struct sluice_packet *packet)
 
 	if (packet->fd_count < 2)
 		return -EPROTO;
-	channel = page_map(packet->fd[0], sizeof(*channel), &channel_info);
-	escrow = page_map(packet->fd[1], sizeof(*escrow), &escrow_info);
+	channel = page_map(packet->fd[0], SLUICE_CHANNEL_LEAST_BYTES, sizeof(*channel),
+			   &channel_info);
+	escrow = page_map(packet->fd[1], sizeof(*escrow), sizeof(*escrow), &escrow_info);
 	if (!channel || !escrow || channel->magic != SLUICE_CHANNEL_MAGIC ||
 	    escrow->magic != SLUICE_ESCROW_MAGIC) {
 		if (channel)

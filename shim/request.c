@@ -19,7 +19,8 @@ struct request_kind {
 struct request_device {
 	uint64_t started_ns; /* 0: none open */
 	uint32_t kind;
-	bool alone; /* nothing of another process ran when it started */
+	bool alone;			/* nothing of another process ran when it started */
+	uint64_t launched_ns, launches; /* of the gate, when it started */
 	bool tracked;
 	struct request_kind kinds[KINDS];
 };
@@ -55,6 +56,25 @@ void request_retrack(struct gate *gate)
 	device->started_ns = 0;
 }
 
+/* No other process is on the device at all. */
+static bool is_alone(const struct gate *gate)
+{
+	return (grant_flags(gate) & (SLUICE_GRANT_EXCLUSIVE | SLUICE_GRANT_WAITERS)) ==
+	       SLUICE_GRANT_EXCLUSIVE;
+}
+
+/* All that the process has launched under this page. */
+static void sum_launched(const struct gate *gate, uint64_t *ret_ns, uint64_t *ret_count)
+{
+	*ret_ns = *ret_count = 0;
+	for (uint32_t i = 0; i < gate->lanes; i++) {
+		const struct sluice_slot *slot = &gate->page->slot[i];
+
+		*ret_ns += atomic_load_explicit(&slot->launched_ns, memory_order_relaxed);
+		*ret_count += atomic_load_explicit(&slot->launches, memory_order_relaxed);
+	}
+}
+
 static void open_request(struct gate *gate, uint64_t key, uint64_t now_ns)
 {
 	struct request_device *device = &devices[gate->index];
@@ -64,7 +84,8 @@ static void open_request(struct gate *gate, uint64_t key, uint64_t now_ns)
 		*kind = (struct request_kind){.key = key};
 	device->kind = (uint32_t)(key % KINDS);
 	device->started_ns = now_ns;
-	device->alone = grant_flags(gate) & SLUICE_GRANT_EXCLUSIVE;
+	device->alone = is_alone(gate);
+	sum_launched(gate, &device->launched_ns, &device->launches);
 	activity_mark(gate, now_ns, kind->seen < KNOWN_AFTER ? 0 : now_ns + kind->length_ns);
 }
 
@@ -105,6 +126,29 @@ static void kind_learn(struct request_kind *kind, uint64_t length_ns)
 	kind->length_ns += (uint64_t)step_ns;
 }
 
+/* For the arbiter's controller. Single writer: gate->lock. */
+static void note_request(struct gate *gate, const struct request_device *device, uint64_t end_ns)
+{
+	struct sluice_request_ring *ring =
+		&sluice_channel_of(gate->page, gate->index)->request[gate->index];
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+	struct sluice_request_record record = {.start_ns = device->started_ns,
+					       .end_ns = end_ns,
+					       .kind = device->kinds[device->kind].key};
+	uint64_t launched_ns, launches;
+
+	if (device->alone && is_alone(gate))
+		record.flags |= SLUICE_REQUEST_ALONE;
+	sum_launched(gate, &launched_ns, &launches);
+	/* A page that came in mid-request starts its own counts. */
+	if (launched_ns >= device->launched_ns && launches >= device->launches) {
+		record.launched_ns = launched_ns - device->launched_ns;
+		record.launches = (uint32_t)(launches - device->launches);
+	}
+	ring->record[head % SLUICE_REQUEST_RECORDS] = record;
+	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+}
+
 static void close_request(struct gate *gate, uint64_t now_ns)
 {
 	struct request_device *device = &devices[gate->index];
@@ -115,13 +159,14 @@ static void close_request(struct gate *gate, uint64_t now_ns)
 	if (!device->started_ns)
 		return;
 	length_ns = now_ns - device->started_ns;
+	note_request(gate, device, now_ns);
 	device->started_ns = 0;
 	kind_learn(kind, length_ns);
 	sluice_hist_add(&gate->page->service, length_ns);
 	count(&counters->requests);
 	if (target_ns && length_ns > target_ns)
 		count(&counters->requests_late);
-	if (device->alone && (grant_flags(gate) & SLUICE_GRANT_EXCLUSIVE))
+	if (device->alone && is_alone(gate))
 		count(&counters->requests_alone);
 }
 

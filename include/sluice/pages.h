@@ -19,11 +19,12 @@
  */
 
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sluice/hist.h"
 
-#define SLUICE_PAGES_VERSION 1u
+#define SLUICE_PAGES_VERSION 2u
 #define SLUICE_CHANNEL_MAGIC 0x68637553u  /* "Such" */
 #define SLUICE_ESCROW_MAGIC 0x73657553u	  /* "Sues" */
 #define SLUICE_ACTIVITY_MAGIC 0x63617553u /* "Suac" */
@@ -33,6 +34,8 @@
 #define SLUICE_MAX_ACTIVITY 8 /* latency-critical processes that one gate watches per GPU */
 #define SLUICE_MAX_MARKERS 64 /* streams with a completion marker of their own */
 #define SLUICE_TRACE_RECORDS 1024
+#define SLUICE_REQUEST_RECORDS 512
+#define SLUICE_ARRIVAL_RECORDS 256
 
 /* ---- grant: arbiter -> shim ------------------------------------------------------------- */
 
@@ -68,7 +71,13 @@ struct sluice_grant {
 	_Atomic uint64_t window_ns;   /* predicted work in flight at most (W) */
 	_Atomic uint64_t guard_ns;    /* nothing so soon after a latency tenant went idle */
 	_Atomic uint64_t progress_ns; /* held this long with nothing moving: admit one launch (P) */
-	_Atomic uint64_t reserved[2];
+	/* Since version 2; all 0: never. While a latency tenant is active: launch on so many SMs, in
+	 * so much of the beginning of its busy period. While it is idle: run into nothing that is
+	 * expected in this stretch, counted from when it went idle. */
+	_Atomic uint32_t cap_sms;
+	_Atomic uint32_t busy_limit_us;
+	_Atomic uint32_t quiet_from_us;
+	_Atomic uint32_t quiet_until_us;
 	struct sluice_activity_ref activity[SLUICE_MAX_ACTIVITY];
 };
 _Static_assert(sizeof(struct sluice_grant) == 128, "two cache lines");
@@ -130,6 +139,55 @@ struct sluice_channel_device {
 };
 _Static_assert(sizeof(struct sluice_channel_device) % 128 == 0, "devices keep their alignment");
 
+/*
+ * Since version 2: requests that have ended, for the arbiter's controller and `sluice why`. The
+ * shim writes under its request lock: the record, then `head` (release), the count of all ever
+ * written. A reader takes what is between its own count and `head` (acquire), reads `head` again
+ * after copying, and drops what may have been written over meanwhile: records with a number not
+ * above head - RECORDS.
+ */
+#define SLUICE_REQUEST_ALONE (1u << 0) /* nothing of another process ran, all the time */
+#define SLUICE_REQUEST_RANGE (1u << 1) /* an NVTX range: arrival_ns is known */
+
+struct sluice_request_record {
+	uint64_t arrival_ns;  /* 0: not known */
+	uint64_t start_ns;    /* first launch */
+	uint64_t end_ns;      /* seen drained */
+	uint64_t kind;	      /* prediction key of the first launch, or hash of the range's name */
+	uint64_t launched_ns; /* predicted, of its own launches */
+	uint32_t launches;
+	uint32_t flags; /* SLUICE_REQUEST_* */
+	uint64_t reserved[2];
+};
+_Static_assert(sizeof(struct sluice_request_record) == 64, "request record");
+
+struct sluice_request_ring {
+	_Atomic uint64_t head;
+	uint64_t reserved[7];
+	struct sluice_request_record record[SLUICE_REQUEST_RECORDS];
+};
+
+/*
+ * Since version 2, best-effort processes: what was in flight when a launch first met a latency
+ * tenant's request. Written under gate->lock, read as above.
+ */
+struct sluice_arrival_record {
+	uint64_t busy_since_ns; /* of the activity page: names the request that was met */
+	uint64_t seen_ns;
+	uint64_t in_flight_ns; /* predicted */
+	uint64_t key;	       /* prediction key of the last launch before; 0: not known */
+	uint32_t generation;   /* of the activity page */
+	uint32_t reserved;
+	uint64_t reserved1[3];
+};
+_Static_assert(sizeof(struct sluice_arrival_record) == 64, "arrival record");
+
+struct sluice_arrival_ring {
+	_Atomic uint64_t head;
+	uint64_t reserved[7];
+	struct sluice_arrival_record record[SLUICE_ARRIVAL_RECORDS];
+};
+
 struct sluice_channel {
 	uint32_t magic;
 	uint32_t version;
@@ -138,7 +196,19 @@ struct sluice_channel {
 	_Atomic uint64_t target_ns;    /* latency tenants: absolute target on S; 0: none */
 	uint8_t pad[96];
 	struct sluice_channel_device device[SLUICE_MAX_DEVICES];
+	/* An arbiter of version 1 makes a file that ends here: SLUICE_CHANNEL_LEAST_BYTES. */
+	struct sluice_request_ring request[SLUICE_MAX_DEVICES];
+	struct sluice_arrival_ring arrival[SLUICE_MAX_DEVICES];
 };
+#define SLUICE_CHANNEL_LEAST_BYTES offsetof(struct sluice_channel, request)
+
+/* The channel that device[index] is part of. */
+static inline struct sluice_channel *sluice_channel_of(struct sluice_channel_device *device,
+						       uint32_t index)
+{
+	return (struct sluice_channel *)((unsigned char *)(device - index) -
+					 offsetof(struct sluice_channel, device));
+}
 
 /* ---- escrow ------------------------------------------------------------------------------- */
 

@@ -167,7 +167,9 @@ static void on_hello(struct fake_arbiter *fake, struct fake_session *session,
 	session->latency = !strncmp(hello.tenant, "lc", 2);
 	session->said_session = hello.session;
 	session->channel =
-		page_make("channel", sizeof(struct sluice_channel), &session->channel_fd);
+		page_make("channel",
+			  fake->is_old ? SLUICE_CHANNEL_LEAST_BYTES : sizeof(struct sluice_channel),
+			  &session->channel_fd);
 	session->escrow = page_make("escrow", sizeof(struct sluice_escrow), &session->escrow_fd);
 	session->channel->magic = SLUICE_CHANNEL_MAGIC;
 	session->escrow->magic = SLUICE_ESCROW_MAGIC;

@@ -43,6 +43,7 @@ struct fake_arbiter {
 	struct fake_session session[FAKE_SESSIONS];
 	_Atomic uint32_t sessions; /* ever, in order of their hellos */
 	_Atomic bool is_mute;	   /* neither beats nor answers */
+	bool is_old;		   /* makes channels of version 1, which end before the rings */
 	uint32_t fail_mode;
 	uint64_t fail_deadline_ns, mem_deadline_ns;
 	_Atomic uint64_t memory_max_units; /* MEM_REQUEST is granted up to here, in all */

@@ -227,6 +227,7 @@ END_TEST
 /* The word has moved on, active to idle: the fast path must not take it for what it was. */
 START_TEST(what_a_request_met_is_counted_once)
 {
+	struct sluice_arrival_ring *ring = &rig.session->channel->arrival[0];
 	struct sluice_activity *page;
 	struct rig_launcher launcher;
 
@@ -248,6 +249,11 @@ START_TEST(what_a_request_met_is_counted_once)
 	set_active(page, 0);
 	ck_assert_uint_eq(rig.page->be_in_flight.count, 1);
 	ck_assert_uint_eq(rig.page->be_in_flight.max_ns, 20 * US);
+	ck_assert_uint_eq(atomic_load(&ring->head), 1);
+	ck_assert_uint_eq(ring->record[0].busy_since_ns,
+			  atomic_load(&page->device[0].busy_since_ns));
+	ck_assert_uint_eq(ring->record[0].in_flight_ns, 20 * US);
+	ck_assert_uint_eq(ring->record[0].generation, page->generation);
 	script_complete(SCRIPT_STREAM(0), UINT32_MAX);
 }
 END_TEST

@@ -31,6 +31,25 @@ START_TEST(hello_names_the_tenant_and_no_session)
 }
 END_TEST
 
+static void start_old(void)
+{
+	fake_arbiter_init(&rig.fake);
+	rig.fake.is_old = true;
+	rig_attach("lc");
+}
+
+/* Its file has no rings: what is written there is nobody's. */
+START_TEST(an_arbiter_of_the_version_before_is_served)
+{
+	ck_assert(link_is_up());
+	for (int i = 0; i < 3; i++) {
+		rig_launch(KERNEL);
+		ck_assert_int_eq(cuStreamSynchronize(SCRIPT_STREAM(0)), CUDA_SUCCESS);
+	}
+	ck_assert_uint_ge(atomic_load(&rig.page->counters.requests), 3);
+}
+END_TEST
+
 START_TEST(a_dead_arbiter_opens_the_gates)
 {
 	rig_launch(KERNEL);
@@ -231,6 +250,7 @@ int main(void)
 	Suite *suite = suite_create("shim_link");
 	TCase *open_case = tcase_create("open"), *closed = tcase_create("closed");
 	TCase *hold = tcase_create("hold"), *alone = tcase_create("alone");
+	TCase *old = tcase_create("old");
 
 	tcase_add_checked_fixture(open_case, rig_start, rig_finish);
 	tcase_set_timeout(open_case, 60);
@@ -244,6 +264,9 @@ int main(void)
 	tcase_add_test(open_case, memory_is_asked_for);
 	tcase_add_test(open_case, a_child_of_fork_is_unattached);
 	suite_add_tcase(suite, open_case);
+	tcase_add_checked_fixture(old, start_old, rig_finish);
+	tcase_add_test(old, an_arbiter_of_the_version_before_is_served);
+	suite_add_tcase(suite, old);
 	tcase_add_checked_fixture(closed, start_closed, rig_finish);
 	tcase_add_test(closed, closed_waits_for_the_arbiter);
 	suite_add_tcase(suite, closed);

@@ -53,6 +53,34 @@ START_TEST(a_request_is_from_the_first_launch_to_the_drain)
 }
 END_TEST
 
+START_TEST(a_request_that_ends_is_recorded)
+{
+	struct sluice_request_ring *ring = &rig.session->channel->request[0];
+	uint64_t head = atomic_load(&ring->head), before_ns = sluice_now_ns();
+	const struct sluice_request_record *record = &ring->record[head % SLUICE_REQUEST_RECORDS];
+
+	rig_launch(KERNEL);
+	rig_launch(KERNEL);
+	ck_assert_uint_eq(atomic_load(&ring->head), head);
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	ck_assert_uint_eq(atomic_load(&ring->head), head + 1);
+	ck_assert_uint_ge(record->start_ns, before_ns);
+	ck_assert_uint_ge(record->end_ns, record->start_ns);
+	ck_assert_uint_le(record->end_ns, sluice_now_ns());
+	ck_assert_uint_eq(record->arrival_ns, 0);
+	ck_assert_uint_eq(record->kind,
+			  predict_kernel_tag((void *)(uintptr_t)KERNEL, 1, 1, 1, 32, 1, 1, 0));
+	ck_assert_uint_eq(record->launches, 2);
+	ck_assert_uint_eq(record->launched_ns, 20 * US);
+	for (uint32_t i = 0; i < SLUICE_REQUEST_RECORDS; i++) {
+		rig_launch(KERNEL);
+		cuStreamSynchronize(SCRIPT_STREAM(0));
+	}
+	ck_assert_uint_eq(atomic_load(&ring->head), head + 1 + SLUICE_REQUEST_RECORDS);
+	ck_assert_uint_eq(record->launches, 1);
+}
+END_TEST
+
 START_TEST(a_query_that_fails_ends_nothing)
 {
 	rig_launch(KERNEL);
@@ -313,6 +341,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, rig_finish);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, a_request_is_from_the_first_launch_to_the_drain);
+	tcase_add_test(tcase, a_request_that_ends_is_recorded);
 	tcase_add_test(tcase, a_query_that_fails_ends_nothing);
 	tcase_add_test(tcase, an_event_ends_it_only_if_nothing_came_behind);
 	tcase_add_test(tcase, an_event_on_an_unknown_stream_ends_nothing);
