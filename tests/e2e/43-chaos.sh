@@ -4,7 +4,7 @@
 # paused, settings changed, the configuration reloaded, and the arbiter killed and started: whoever
 # survives goes on, has done each launch once, and memory is accounted as it is.
 #
-# CHAOS_SEED and CHAOS_STEPS choose another run. Not part of `make check`: see HACKING.md.
+# CHAOS_SEED and CHAOS_STEPS choose another run.
 set -u
 . tests/support/system.sh
 
@@ -17,7 +17,7 @@ if [ -n "${SAN:-}" ]; then
 fi
 echo "seed $seed, $steps steps"
 # shellcheck disable=SC2016,SC2034 # for wait_until
-wait_dump='cat "$out/status.json"; for name in $alive; do echo "$name $(pid_of $name)"; show $name; done'
+wait_dump='sluice status; for name in $alive; do echo "$name $(pid_of $name)"; show $name; done'
 
 trap '[ $? = 0 ] || tail -n 150 "$out/steps"; end' EXIT
 
@@ -63,9 +63,13 @@ launch()
 	esac
 }
 
-# spawn: one that lives. It is let start in peace: without an arbiter it would not be managed.
+# spawn: one that lives. It is let start in peace: without an arbiter it would not be managed, and
+# what an earlier arbiter granted to one that is stopped is nobody else's.
 spawn()
 {
+	for name in $alive; do
+		signal CONT "$name"
+	done
 	for tenant in chat heavy light; do
 		sluice resume $tenant
 	done
@@ -100,19 +104,19 @@ step()
 	0 | 1)
 		pick
 		echo "kill $picked"
-		kill -9 "$(pid_of "$picked")"
+		signal KILL "$picked"
 		without "$picked"
 		spawn
 		;;
 	2 | 3)
 		pick
 		echo "stop $picked"
-		kill -STOP "$(pid_of "$picked")"
+		signal STOP "$picked"
 		;;
 	4 | 5 | 6)
 		echo 'continue all'
 		for name in $alive; do
-			kill -CONT "$(pid_of "$name")"
+			signal CONT "$name"
 		done
 		;;
 	7)
@@ -156,7 +160,7 @@ step()
 		roll 10
 		sleep 0.0$rolled
 		echo "kill p$number at once"
-		kill -9 "$(pid_of "p$number")"
+		signal KILL "p$number"
 		;;
 	esac >>"$out/steps" 2>&1
 }
@@ -181,7 +185,7 @@ done
 
 # ---- calm: all go on ----
 for name in $alive; do
-	kill -CONT "$(pid_of "$name")"
+	signal CONT "$name"
 done
 for tenant in chat heavy light; do
 	sluice resume "$tenant" || say_bad "resume $tenant failed"
