@@ -157,26 +157,26 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 
 /* With gate->lock: waits until the launch may go. A tenant may have become active while we looked
  * at the rest: the last look is at the activity. */
-static void gate_await(struct gate *gate, struct lane *lane, uint32_t cost_ns,
+static void gate_await(struct gate *gate, struct lane *lane, uint32_t cost_ns, uint32_t most_ns,
 		       struct gate_hold *ret_hold)
 {
 	struct gate_view view;
 
 	do {
 		*ret_hold = (struct gate_hold){.lane = lane};
-		while (!gate_try(gate, lane, cost_ns, ret_hold, &view))
+		while (!gate_try(gate, lane, most_ns, ret_hold, &view))
 			continue;
 		hold_end(gate, ret_hold, ret_hold->now_ns);
 		books_allow(gate, lane, cost_ns,
 			    ret_hold->reason == GATE_FORCED
 				    ? 0
-				    : gate_allowance(&view, cost_ns, gate->lanes),
+				    : gate_allowance(&view, most_ns, gate->lanes),
 			    inflight_interval_ns(view.window_ns, false));
 	} while (ret_hold->reason == GATE_OPEN && ret_hold->is_governed && launch_watched(lane));
 }
 
 _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream,
-			     uint32_t cost_ns, bool known)
+			     uint32_t cost_ns, uint32_t most_ns, bool known)
 {
 	struct gate_hold hold;
 	struct sluice_counters *counters;
@@ -184,7 +184,7 @@ _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream
 	int saved = errno;
 
 	futex_lock(&gate->lock);
-	gate_await(gate, lane, cost_ns, &hold);
+	gate_await(gate, lane, cost_ns, most_ns, &hold);
 	books_take(gate, lane, stream, cost_ns, hold.now_ns);
 	counters = &gate->page->counters;
 	if (hold.reason == GATE_FORCED) {

@@ -87,10 +87,11 @@ static inline bool gate_lane_is_bound(struct gate *gate, struct lane *lane)
 	       atomic_load_explicit(&gate->page_number, memory_order_acquire);
 }
 
-/* Waits until the launch may go, then takes cost_ns for it. Keeps errno. Returns the futex word on
- * which the next may wait for the same, or NULL: to be woken when the launch has been made. */
+/* Waits until a launch that may take most_ns may go, then takes cost_ns for it. Keeps errno.
+ * Returns the futex word on which the next may wait for the same, or NULL: to be woken when the
+ * launch has been made. */
 _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream,
-			     uint32_t cost_ns, bool known);
+			     uint32_t cost_ns, uint32_t most_ns, bool known);
 
 /* Takes cost_ns without asking, where gate_is_free: latency tenants, unmanaged devices. */
 void gate_pass(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns);

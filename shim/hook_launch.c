@@ -4,9 +4,9 @@
  */
 #include "launch.h"
 
-static struct sample_what kernel(CUfunction f)
+static struct sample_what kernel(CUfunction f, void *const *params)
 {
-	return (struct sample_what){.kind = PREDICT_KERNEL, .handle = f};
+	return (struct sample_what){.kind = PREDICT_KERNEL, .handle = f, .params = params};
 }
 
 /*
@@ -32,7 +32,7 @@ static struct sample_what kernel(CUfunction f)
 		CUresult result; \
 \
 		launch_begin(&launch, KERNEL_TAG, PREDICT_KERNEL_NS, \
-			     stream_key(hStream, per_thread), kernel(f), 0); \
+			     stream_key(hStream, per_thread), kernel(f, kernelParams), 0); \
 		result = real.name(KERNEL_ARGUMENTS); \
 		launch_end(&launch, result); \
 		return result; \
@@ -86,7 +86,7 @@ static CUresult config_slow(CUresult (*call)(const CUlaunchConfig *, CUfunction,
 	struct launch launch;
 	CUresult result;
 
-	launch_begin(&launch, config_tag(config, f), PREDICT_KERNEL_NS, key, kernel(f),
+	launch_begin(&launch, config_tag(config, f), PREDICT_KERNEL_NS, key, kernel(f, params),
 		     config_flags(config));
 	result = call(config, f, params, extra);
 	launch_end(&launch, result);
@@ -121,9 +121,10 @@ CUresult CUDAAPI cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction 
 
 /* ---- cooperative and old forms -------------------------------------------------------------------- */
 
-static void begin(struct launch *launch, CUfunction f, uint64_t tag, CUstream key)
+static void begin(struct launch *launch, CUfunction f, uint64_t tag, CUstream key,
+		  void *const *params)
 {
-	launch_begin(launch, tag, PREDICT_KERNEL_NS, key, kernel(f), 0);
+	launch_begin(launch, tag, PREDICT_KERNEL_NS, key, kernel(f, params), 0);
 }
 
 CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
@@ -138,7 +139,7 @@ CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
 	begin(&launch, f,
 	      predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ,
 				 sharedMemBytes),
-	      stream_key(hStream, false));
+	      stream_key(hStream, false), kernelParams);
 	result = real.cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
 						blockDimY, blockDimZ, sharedMemBytes, hStream,
 						kernelParams);
@@ -158,7 +159,7 @@ CUresult CUDAAPI cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridD
 	begin(&launch, f,
 	      predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ,
 				 sharedMemBytes),
-	      stream_key(hStream, true));
+	      stream_key(hStream, true), kernelParams);
 	result = real.cuLaunchCooperativeKernel_ptsz(f, gridDimX, gridDimY, gridDimZ, blockDimX,
 						     blockDimY, blockDimZ, sharedMemBytes, hStream,
 						     kernelParams);
@@ -180,7 +181,7 @@ CUresult CUDAAPI cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launch
 		      predict_kernel_tag(first->function, first->gridDimX, first->gridDimY,
 					 first->gridDimZ, first->blockDimX, first->blockDimY,
 					 first->blockDimZ, first->sharedMemBytes),
-		      stream_key(first->hStream, false));
+		      stream_key(first->hStream, false), first->kernelParams);
 	result = real.cuLaunchCooperativeKernelMultiDevice(launchParamsList, numDevices, flags);
 	launch_end(&launch, result);
 	return result;
@@ -191,7 +192,7 @@ CUresult CUDAAPI cuLaunch(CUfunction f)
 	struct launch launch;
 	CUresult result;
 
-	begin(&launch, f, predict_kernel_tag(f, 1, 1, 1, 0, 0, 0, 0), CU_STREAM_LEGACY);
+	begin(&launch, f, predict_kernel_tag(f, 1, 1, 1, 0, 0, 0, 0), CU_STREAM_LEGACY, NULL);
 	result = real.cuLaunch(f);
 	launch_end(&launch, result);
 	return result;
@@ -207,7 +208,7 @@ CUresult CUDAAPI cuLaunchGrid(CUfunction f, int grid_width, int grid_height)
 	struct launch launch;
 	CUresult result;
 
-	begin(&launch, f, grid_tag(f, grid_width, grid_height), CU_STREAM_LEGACY);
+	begin(&launch, f, grid_tag(f, grid_width, grid_height), CU_STREAM_LEGACY, NULL);
 	result = real.cuLaunchGrid(f, grid_width, grid_height);
 	launch_end(&launch, result);
 	return result;
@@ -218,7 +219,7 @@ CUresult CUDAAPI cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height
 	struct launch launch;
 	CUresult result;
 
-	begin(&launch, f, grid_tag(f, grid_width, grid_height), stream_key(hStream, false));
+	begin(&launch, f, grid_tag(f, grid_width, grid_height), stream_key(hStream, false), NULL);
 	result = real.cuLaunchGridAsync(f, grid_width, grid_height, hStream);
 	launch_end(&launch, result);
 	return result;

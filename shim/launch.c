@@ -127,9 +127,16 @@ static struct launch_seat *seat_find(CUstream key)
 	return seat_take(key, stream, gate);
 }
 
-/* launch_fast with look-ups. */
-static bool launch_retry(uint64_t tag, uint32_t guess_ns, CUstream key)
+static struct predict_context context_of(struct sample_what what)
 {
+	return (struct predict_context){.before = launch_thread.before, .params = what.params};
+}
+
+/* launch_fast with look-ups. */
+static bool launch_retry(uint64_t tag, uint32_t guess_ns, CUstream key, struct sample_what what)
+{
+	struct predict_context context = context_of(what);
+	struct predict_entry *entry;
 	struct launch_seat *seat;
 	uint64_t launched_ns;
 	uint32_t raw_ns;
@@ -139,11 +146,13 @@ static bool launch_retry(uint64_t tag, uint32_t guess_ns, CUstream key)
 	seat = seat_find(key);
 	if (!seat)
 		return false;
-	raw_ns = predict_raw_ns(predict_find(&launch_predict, tag, guess_ns));
+	entry = predict_find(&launch_predict, tag, guess_ns);
+	raw_ns = predict_raw_ns(predict_resolve(&launch_predict, entry, &context));
 	launched_ns =
 		atomic_load_explicit(&seat->lane->slot->launched_ns, memory_order_relaxed) + raw_ns;
 	return launched_ns <= atomic_load_explicit(&seat->lane->stop_at_ns, memory_order_relaxed) &&
-	       launch_note(seat->stream, seat->lane, launched_ns, raw_ns);
+	       launch_note(seat->stream, seat->lane, launched_ns, raw_ns,
+			   predict_number(&launch_predict, entry));
 }
 
 static void seat_leave(CUstream key)
@@ -175,6 +184,37 @@ static bool wants_sample(struct predict_entry *entry, uint32_t flags)
 	return predict_is_known(&launch_predict, entry);
 }
 
+/* Which parameters of the kernel may be scalars: asked once, of the driver. */
+static void learn_scalars(struct predict_entry *entry, struct sample_what what)
+{
+	uint32_t narrow = 0, wide = 0;
+	size_t offset, bytes;
+
+	for (uint32_t i = 0; what.params && real_has(cuFuncGetParamInfo) && i < 32; i++) {
+		if (real.cuFuncGetParamInfo((CUfunction)(uintptr_t)what.handle, i, &offset,
+					    &bytes) != CUDA_SUCCESS)
+			break;
+		narrow |= (uint32_t)(bytes == 4) << i;
+		wide |= (uint32_t)(bytes == 8) << i;
+	}
+	predict_set_scalars(&launch_predict, entry, narrow, wide);
+}
+
+/* The entry that this very launch is predicted by. */
+static struct predict_entry *launch_entry(uint64_t tag, uint32_t guess_ns, struct sample_what what)
+{
+	struct predict_context context = context_of(what);
+	struct predict_entry *whole = predict_find(&launch_predict, tag, guess_ns);
+	struct predict_entry *entry = predict_resolve(&launch_predict, whole, &context);
+
+	if (predict_needs_scalars(&launch_predict, entry)) {
+		learn_scalars(entry, what);
+		entry = predict_resolve(&launch_predict, entry, &context);
+	}
+	launch_thread.before = predict_number(&launch_predict, whole);
+	return entry;
+}
+
 /* What the way through the gate is: the wait, if any, is in here. */
 static void launch_admit(struct launch *launch, struct launch_seat *seat,
 			 struct predict_entry *entry, uint32_t flags)
@@ -192,6 +232,7 @@ static void launch_admit(struct launch *launch, struct launch_seat *seat,
 		gate_pass(gate, seat->lane, stream, predict_cost_ns(entry));
 	else
 		launch->next = gate_enter(gate, seat->lane, stream, predict_cost_ns(entry),
+					  predict_gate_ns(&launch_predict, entry),
 					  predict_is_known(&launch_predict, entry));
 }
 
@@ -222,7 +263,7 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 		return;
 	launch->way = LAUNCH_ADMITTED;
 	launch_raise(tag, key);
-	if (launch_retry(tag, guess_ns, key))
+	if (launch_retry(tag, guess_ns, key, what))
 		return;
 	launch->way = LAUNCH_FOREIGN;
 	if (!shim_enter())
@@ -238,7 +279,7 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 	launch->way = LAUNCH_NOTED;
 	if (atomic_load_explicit(&launch->stream->quiet, memory_order_relaxed))
 		gate_raise(launch->gate, launch->stream, tag);
-	entry = predict_find(&launch_predict, tag, guess_ns);
+	entry = launch_entry(tag, guess_ns, what);
 	sample_harvest(&launch_predict);
 	is_sampled = wants_sample(entry, flags);
 	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, flags);

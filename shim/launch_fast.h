@@ -32,6 +32,7 @@ struct launch_thread {
 	uint32_t number; /* of the slot, from 1; 0: not asked for yet */
 	uint32_t tid;
 	uint32_t countdown; /* slow paths until one is sampled unasked */
+	uint32_t before;    /* predict_number of the launch before; 0: none */
 };
 
 extern _Thread_local struct launch_thread launch_thread __attribute__((tls_model("initial-exec")));
@@ -72,7 +73,8 @@ static inline bool launch_is_inert(void)
 /* The last looks, and the books. False: nothing was noted. */
 static inline __attribute__((always_inline)) bool launch_note(struct stream_state *stream,
 							      struct lane *lane,
-							      uint64_t launched_ns, uint32_t raw_ns)
+							      uint64_t launched_ns, uint32_t raw_ns,
+							      uint32_t number)
 {
 	struct sluice_slot *slot = lane->slot;
 
@@ -91,6 +93,7 @@ static inline __attribute__((always_inline)) bool launch_note(struct stream_stat
 	atomic_store_explicit(&slot->launches,
 			      atomic_load_explicit(&slot->launches, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
+	launch_thread.before = number;
 	return true;
 }
 
@@ -123,7 +126,8 @@ static inline __attribute__((always_inline)) bool launch_fast(uint64_t tag, CUst
 	launched_ns = atomic_load_explicit(&lane->slot->launched_ns, memory_order_relaxed) + raw_ns;
 	if (unlikely(launched_ns > atomic_load_explicit(&lane->stop_at_ns, memory_order_relaxed)))
 		return false;
-	return launch_note(seat->stream, lane, launched_ns, raw_ns);
+	return launch_note(seat->stream, lane, launched_ns, raw_ns,
+			   predict_number(&launch_predict, entry));
 }
 
 #endif

@@ -1,104 +1,199 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predict.h"
 
-#define OFFERS_MAX 256u /* slow-path launches of one entry that wait for a sample */
-#define ENOUGH 4u	/* clean samples after which an entry stops asking */
+#include <string.h>
 
-/* The estimate is a low quantile: a measured time holds queueing and other work on top of the
- * kernel's own, never less. Only where clean samples spread this far is the spread the kernel's. */
-#define DISPERSED_PERCENT 200u
-#define DISPERSED_FLOOR_NS 10000u
+#define OFFERS_MAX 256u	     /* slow-path launches of one entry that wait for a sample */
+#define DEPTH_MAX 2u	     /* splits one below the other */
+#define GATE_SLACK_NS 50000u /* by which a gate may be wrong about one launch */
+#define SCALARS_ASKED (1ull << 63)
 
-static uint32_t entry_id(struct predict_entry *entry)
-{
-	return (uint32_t)(atomic_load_explicit(&entry->info, memory_order_relaxed) >> 32) - 1;
-}
+/* ---- entries ------------------------------------------------------------------------------------ */
 
-static void entry_set(struct predict_entry *entry, uint32_t raw_ns)
+static struct predict_stat *stat_of(struct predict *predict, struct predict_entry *entry)
 {
 	uint64_t id = atomic_load_explicit(&entry->info, memory_order_relaxed) >> 32;
 
+	return &predict->stat[id - 1];
+}
+
+/* What the fast path sees of it. With the lock. */
+static void entry_publish(struct predict_entry *entry, const struct predict_stat *stat)
+{
+	const struct estimate *estimate = &stat->estimate;
+	uint64_t id = atomic_load_explicit(&entry->info, memory_order_relaxed) >> 32;
+	uint32_t raw_ns = estimate->cost_ns;
+
+	if (estimate->asks || stat->split || estimate->high_ns - estimate->cost_ns > GATE_SLACK_NS)
+		raw_ns |= PREDICT_LOOK;
 	atomic_store_explicit(&entry->info, id << 32 | raw_ns, memory_order_relaxed);
 }
 
-static struct predict_entry *entry_spill(struct predict *predict, uint32_t guess_ns)
+/* Linear probing: the tag's entry, or the first free one. At most half of them are used. */
+static struct predict_entry *entry_look(struct predict *predict, uint64_t tag, bool *ret_found)
 {
-	atomic_store_explicit(&predict->spill.info, guess_ns, memory_order_relaxed);
-	return &predict->spill;
-}
-
-/* Linear probing; under the lock, so that one tag gets one entry. */
-struct predict_entry *predict_insert(struct predict *predict, uint64_t tag, uint32_t guess_ns)
-{
-	uint32_t index = tag >> 40 & (PREDICT_SLOTS - 1);
-	struct predict_entry *entry = &predict->entry[index];
+	struct predict_entry *entry = predict_home(predict, tag);
 	uint64_t seen;
 
-	while ((seen = atomic_load_explicit(&entry->tag, memory_order_acquire)) != 0) {
-		if (seen == tag)
-			return entry;
-		index = (index + 1) & (PREDICT_SLOTS - 1);
-		entry = &predict->entry[index];
-	}
-	futex_lock(&predict->lock);
-	while ((seen = atomic_load_explicit(&entry->tag, memory_order_relaxed)) != 0 &&
-	       seen != tag) {
-		index = (index + 1) & (PREDICT_SLOTS - 1);
-		entry = &predict->entry[index];
-	}
-	if (!seen && predict->used == PREDICT_STATS) {
-		entry = entry_spill(predict, guess_ns);
-	} else if (!seen) {
-		uint64_t id = ++predict->used;
+	while ((seen = atomic_load_explicit(&entry->tag, memory_order_acquire)) != 0 && seen != tag)
+		entry = &predict->entry[(uint32_t)(entry - predict->entry + 1) &
+					(PREDICT_SLOTS - 1)];
+	*ret_found = seen != 0;
+	return entry;
+}
 
-		atomic_store_explicit(&entry->info, id << 32 | guess_ns | PREDICT_WANT,
-				      memory_order_relaxed);
-		/* Pairs with the acquire in predict_find. */
-		atomic_store_explicit(&entry->tag, tag, memory_order_release);
+/* With the lock. NULL: no room. */
+static struct predict_stat *entry_make(struct predict *predict, struct predict_entry *entry,
+				       uint64_t tag, uint32_t guess_ns)
+{
+	struct predict_stat *stat;
+
+	if (predict->used == PREDICT_STATS)
+		return NULL;
+	stat = &predict->stat[predict->used];
+	atomic_store_explicit(&entry->info, (uint64_t)++predict->used << 32, memory_order_relaxed);
+	estimate_reset(&stat->estimate, guess_ns);
+	entry_publish(entry, stat);
+	/* Pairs with the acquire in predict_find. */
+	atomic_store_explicit(&entry->tag, tag, memory_order_release);
+	return stat;
+}
+
+/* Made under the lock, so that one tag gets one entry. */
+struct predict_entry *predict_insert(struct predict *predict, uint64_t tag, uint32_t guess_ns)
+{
+	struct predict_entry *entry;
+	bool found;
+
+	entry = entry_look(predict, tag, &found);
+	if (found)
+		return entry;
+	futex_lock(&predict->lock);
+	entry = entry_look(predict, tag, &found);
+	if (!found && !entry_make(predict, entry, tag, guess_ns)) {
+		entry = &predict->spill;
+		atomic_store_explicit(&entry->info, guess_ns, memory_order_relaxed);
 	}
 	futex_unlock(&predict->lock);
 	return entry;
 }
 
-uint64_t predict_graph_tag(const void *graph_exec)
+/* ---- parts ------------------------------------------------------------------------------------ */
+
+/* A pointer tells no work from other work, and differs from run to run: of what has eight bytes
+ * only the small values count, which device addresses are not. */
+static uint64_t scalars_digest(uint64_t scalars, void *const *params)
 {
-	return predict_mix((uintptr_t)graph_exec, PREDICT_GRAPH, 0, 0);
+	uint64_t digest = 0;
+
+	for (uint32_t i = 0; i < 32; i++) {
+		uint64_t value = 0;
+
+		/* Parameters lie as the program has them: perhaps not aligned. */
+		if (scalars & 1ull << i)
+			memcpy(&value, params[i], 4);
+		else if (i < 31 && scalars & 1ull << (i + 32))
+			memcpy(&value, params[i], 8);
+		if (value && value <= UINT32_MAX)
+			digest = predict_mix(digest, value, i, 0);
+	}
+	return digest;
 }
 
-static uint64_t bytes_per_us(enum predict_kind kind)
+static struct predict_entry *part_make(struct predict *predict, struct predict_entry *entry,
+				       struct predict_stat *stat, uint64_t tag)
 {
-	switch (kind) {
-	case PREDICT_MEMSET:
-	case PREDICT_COPY_DEVICE: return 500000;
-	default: return 20000;
+	struct predict_entry *part;
+	struct predict_stat *made = NULL;
+	bool found;
+
+	futex_lock(&predict->lock);
+	part = entry_look(predict, tag, &found);
+	if (!found && stat->branches < PREDICT_BRANCHES)
+		made = entry_make(predict, part, tag, stat->estimate.cost_ns);
+	if (made) {
+		stat->branches++;
+		made->depth = (uint8_t)(stat->depth + 1);
+		made->scalars = stat->scalars;
+		/* What is known of all of them is more than a guess. */
+		estimate_seed(&made->estimate, stat->estimate.cost_ns, stat->estimate.high_ns, 0);
+		entry_publish(part, made);
 	}
+	futex_unlock(&predict->lock);
+	return found || made ? part : entry;
 }
 
-uint64_t predict_bytes_tag(enum predict_kind kind, uint64_t bytes, uint32_t *ret_guess_ns)
+struct predict_entry *predict_resolve(struct predict *predict, struct predict_entry *entry,
+				      const struct predict_context *context)
 {
-	uint64_t class = bytes, guess_ns = 2000 + bytes * 1000 / bytes_per_us(kind);
+	while (predict_raw_ns(entry) & PREDICT_LOOK) {
+		struct predict_stat *stat = stat_of(predict, entry);
+		uint32_t split = atomic_load_explicit(&stat->split, memory_order_relaxed);
+		uint64_t scalars = atomic_load_explicit(&stat->scalars, memory_order_relaxed);
+		struct predict_entry *whole = entry, *part;
+		uint64_t tag, by = context->before;
+		bool found;
 
-	if (bytes >= 8) {
-		unsigned int shift = 61u - (unsigned int)__builtin_clzll(bytes);
-
-		class = (bytes >> shift) | (uint64_t)shift << 32;
+		if (split == PREDICT_WHOLE || (split == PREDICT_BY_SCALARS && !scalars))
+			break;
+		if (split == PREDICT_BY_SCALARS)
+			by = context->params ? scalars_digest(scalars, context->params) : 0;
+		tag = predict_mix(predict_number(predict, entry), split, by, stat->generation);
+		part = entry_look(predict, tag, &found);
+		entry = found ? part : part_make(predict, entry, stat, tag);
+		if (entry == whole)
+			break;
 	}
-	*ret_guess_ns = guess_ns > PREDICT_MAX_NS ? PREDICT_MAX_NS : (uint32_t)guess_ns;
-	return predict_mix(0, (uint64_t)kind, class, 1);
+	return entry;
+}
+
+bool predict_needs_scalars(struct predict *predict, struct predict_entry *entry)
+{
+	struct predict_stat *stat;
+
+	if (entry == &predict->spill)
+		return false;
+	stat = stat_of(predict, entry);
+	return atomic_load_explicit(&stat->split, memory_order_relaxed) == PREDICT_BY_SCALARS &&
+	       !atomic_load_explicit(&stat->scalars, memory_order_relaxed);
+}
+
+void predict_set_scalars(struct predict *predict, struct predict_entry *entry, uint32_t narrow,
+			 uint32_t wide)
+{
+	atomic_store_explicit(&stat_of(predict, entry)->scalars,
+			      SCALARS_ASKED | (uint64_t)(wide & INT32_MAX) << 32 | narrow,
+			      memory_order_relaxed);
+}
+
+/* ---- estimates ---------------------------------------------------------------------------------- */
+
+uint32_t predict_gate_ns(struct predict *predict, struct predict_entry *entry)
+{
+	uint32_t high_ns;
+
+	if (entry == &predict->spill)
+		return predict_cost_ns(entry);
+	futex_lock(&predict->lock);
+	high_ns = stat_of(predict, entry)->estimate.high_ns;
+	futex_unlock(&predict->lock);
+	return high_ns;
 }
 
 bool predict_offer(struct predict *predict, struct predict_entry *entry)
 {
 	struct predict_stat *stat;
-	bool take = false;
+	bool take;
 
-	if (entry == &predict->spill || !(predict_raw_ns(entry) & PREDICT_WANT))
+	if (entry == &predict->spill || !(predict_raw_ns(entry) & PREDICT_LOOK))
 		return false;
 	futex_lock(&predict->lock);
-	stat = &predict->stat[entry_id(entry)];
-	take = stat->offered++ > 0;
-	if (stat->offered > OFFERS_MAX)
-		entry_set(entry, predict_cost_ns(entry));
+	stat = stat_of(predict, entry);
+	take = stat->estimate.asks && (stat->offered > 0 || stat->depth > 0);
+	if (stat->estimate.asks && stat->offered++ == OFFERS_MAX) {
+		stat->estimate.asks = false;
+		entry_publish(entry, stat);
+	}
 	futex_unlock(&predict->lock);
 	return take;
 }
@@ -110,36 +205,9 @@ bool predict_is_known(struct predict *predict, struct predict_entry *entry)
 	if (entry == &predict->spill)
 		return false;
 	futex_lock(&predict->lock);
-	known = predict->stat[entry_id(entry)].taken > 0;
+	known = estimate_is_known(&stat_of(predict, entry)->estimate);
 	futex_unlock(&predict->lock);
 	return known;
-}
-
-static void sort(uint32_t *value, uint32_t count)
-{
-	for (uint32_t i = 1; i < count; i++) {
-		uint32_t v = value[i], j = i;
-
-		for (; j > 0 && value[j - 1] > v; j--)
-			value[j] = value[j - 1];
-		value[j] = v;
-	}
-}
-
-static uint32_t stat_estimate(struct predict_stat *stat)
-{
-	uint32_t count = stat->taken < PREDICT_SAMPLES ? stat->taken : PREDICT_SAMPLES;
-	uint32_t sorted[PREDICT_SAMPLES] = {0}, low_ns, high_ns;
-
-	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = stat->sample_ns[i];
-	sort(sorted, count);
-	/* Of samples that met other work only the least says something of the kernel. */
-	low_ns = stat->clean ? sorted[count / 4] : sorted[0];
-	high_ns = sorted[count - 1 - count / PREDICT_SAMPLES];
-	stat->dispersed = stat->clean && count >= ENOUGH &&
-			  high_ns > (uint64_t)low_ns * DISPERSED_PERCENT / 100 + DISPERSED_FLOOR_NS;
-	return stat->dispersed ? high_ns : low_ns;
 }
 
 void predict_sample(struct predict *predict, struct predict_entry *entry, uint64_t took_ns,
@@ -147,25 +215,17 @@ void predict_sample(struct predict *predict, struct predict_entry *entry, uint64
 {
 	struct predict_stat *stat;
 	uint32_t ns = took_ns > PREDICT_MAX_NS ? PREDICT_MAX_NS : took_ns ? (uint32_t)took_ns : 1;
-	uint32_t raw_ns;
 
 	if (entry == &predict->spill)
 		return;
 	futex_lock(&predict->lock);
-	stat = &predict->stat[entry_id(entry)];
-	if (clean && !stat->clean) {
-		stat->taken = 0;
-		stat->clean = true;
-	}
-	if (clean == stat->clean) {
-		stat->sample_ns[stat->taken++ % PREDICT_SAMPLES] = ns;
-		/* The ring's phase is all that matters of a count near its end. */
-		if (stat->taken > UINT32_MAX / 2)
-			stat->taken -= UINT32_MAX / 4 / PREDICT_SAMPLES * PREDICT_SAMPLES;
-		raw_ns = stat_estimate(stat);
-		if (stat->taken < ENOUGH && stat->offered <= OFFERS_MAX)
-			raw_ns |= PREDICT_WANT;
-		entry_set(entry, raw_ns);
+	stat = stat_of(predict, entry);
+	if (estimate_add(&stat->estimate, ns, clean)) {
+		/* Asked for and answered: only what gets no answer is given up. */
+		stat->offered = 1;
+		if (stat->estimate.varies && !stat->estimate.seeded && stat->depth < DEPTH_MAX)
+			stat->split = stat->depth ? PREDICT_BY_SCALARS : PREDICT_BY_BEFORE;
+		entry_publish(entry, stat);
 	}
 	futex_unlock(&predict->lock);
 }
@@ -173,11 +233,15 @@ void predict_sample(struct predict *predict, struct predict_entry *entry, uint64
 void predict_forget(struct predict *predict, uint64_t tag, uint32_t guess_ns)
 {
 	struct predict_entry *entry = predict_insert(predict, tag, guess_ns);
+	struct predict_stat *stat;
 
 	if (entry == &predict->spill)
 		return;
 	futex_lock(&predict->lock);
-	predict->stat[entry_id(entry)] = (struct predict_stat){0};
-	entry_set(entry, guess_ns | PREDICT_WANT);
+	stat = stat_of(predict, entry);
+	/* Its parts go with it: they are found under another tag from now on. */
+	*stat = (struct predict_stat){.generation = (uint8_t)(stat->generation + 1)};
+	estimate_reset(&stat->estimate, guess_ns);
+	entry_publish(entry, stat);
 	futex_unlock(&predict->lock);
 }

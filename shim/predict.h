@@ -8,6 +8,10 @@
  * every launch, so that the look-up is one hash, one line, one compare of a 64-bit tag; a
  * collision of tags only mispredicts. They are never deleted.
  *
+ * Where one key stands for different work (a matrix product of the same output and another depth),
+ * its entry *splits*: launches are told apart by what the thread launched before, and where that
+ * is not enough by their scalar arguments. Only such launches pay for the second look-up.
+ *
  * Threads: predict_find from any thread, without a lock. Samples and offers are serialised by the
  * table's own lock. Lifetime: the process's; all of it is zero-filled static memory whose pages
  * are touched as entries come. Units: predicted nanoseconds.
@@ -17,32 +21,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "estimate.h"
 #include "futex.h"
+#include "predict_tag.h"
 
 #define PREDICT_SLOTS 16384u /* a power of two; at most half of them are used */
 #define PREDICT_STATS (PREDICT_SLOTS / 2)
-#define PREDICT_SAMPLES 8u /* kept for each entry: the newest */
+#define PREDICT_BRANCHES 32u /* entries that one is split into */
 
-/* Set in a cost, a sample is wanted: no window reaches so far, so that the caller's one compare
- * takes such a launch to the slow path. */
-#define PREDICT_WANT 0x80000000u
-#define PREDICT_MAX_NS 2000000000u /* costs above it are kept as this */
-
-#define PREDICT_KERNEL_NS 50000u /* of a kernel never measured */
-#define PREDICT_GRAPH_NS 500000u
-
-/* The kinds that are no kernel, for their tags and first guesses. */
-enum predict_kind {
-	PREDICT_KERNEL,
-	PREDICT_GRAPH,
-	PREDICT_COPY_TO_DEVICE,
-	PREDICT_COPY_TO_HOST,
-	PREDICT_COPY_DEVICE,
-	PREDICT_COPY_PEER,
-	PREDICT_COPY, /* direction unknown */
-	PREDICT_MEMSET,
-};
-
+/* Set in a cost, there is more to look at: a sample is wanted, or the entry splits, or what the
+ * gate must reckon with is far above the cost. No window reaches so far, so that the caller's one
+ * compare takes such a launch to the slow path. */
+#define PREDICT_LOOK 0x80000000u
 /* `info` = {id + 1:32 high, cost:32 low} is claimed and filled before `tag` is published with
  * release: whoever sees the tag (acquire) sees a cost. */
 struct predict_entry {
@@ -51,12 +41,27 @@ struct predict_entry {
 };
 _Static_assert(sizeof(struct predict_entry) == 16, "four to a cache line");
 
+/* How launches of one key are told apart. */
+enum predict_split {
+	PREDICT_WHOLE,
+	PREDICT_BY_BEFORE, /* by the thread's launch before */
+	PREDICT_BY_SCALARS,
+};
+
 struct predict_stat {
-	uint32_t sample_ns[PREDICT_SAMPLES]; /* ring */
-	uint32_t taken;			     /* samples of the present kind, ever */
-	uint32_t offered;		     /* launches that reached the slow path for a sample */
-	bool clean; /* they were taken while nothing else ran; a clean one replaces all others */
-	bool dispersed;
+	struct estimate estimate;
+	uint32_t offered; /* launches that reached the slow path for a sample */
+	_Atomic uint16_t split;
+	uint8_t depth; /* splits above it */
+	uint8_t branches;
+	uint8_t generation;	  /* goes up when it is forgotten */
+	_Atomic uint64_t scalars; /* {asked:1, of 8 bytes:31, of 4 bytes:32} of the parameters */
+};
+
+/* What tells launches of one key apart. */
+struct predict_context {
+	uint32_t before;     /* predict_number of the thread's launch before; 0: none */
+	void *const *params; /* of a kernel; NULL: not given so */
 };
 
 struct predict {
@@ -67,29 +72,12 @@ struct predict {
 	struct futex_lock lock; /* of entries being made and of `stat` */
 };
 
-/* Four products side by side: a chain of them would be half the cost of the whole fast path. */
-static inline uint64_t predict_mix(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+/* Names an entry within this process; never 0. */
+static inline uint32_t predict_number(const struct predict *predict,
+				      const struct predict_entry *entry)
 {
-	uint64_t tag = (a * 0x9e3779b97f4a7c15ull + b * 0xc2b2ae3d27d4eb4full) ^
-		       (c * 0x165667b19e3779f9ull + d * 0xd6e8feb86659fd93ull);
-
-	return tag | 1; /* never 0 */
+	return (uint32_t)(entry - predict->entry) + 1;
 }
-
-static inline uint64_t predict_kernel_tag(const void *function, unsigned int gx, unsigned int gy,
-					  unsigned int gz, unsigned int bx, unsigned int by,
-					  unsigned int bz, unsigned int shared)
-{
-	/* CUDA bounds y and z of a grid by 65535 and a block's product by 1024. */
-	return predict_mix((uintptr_t)function, (uint64_t)gx << 32 | gy,
-			   (uint64_t)gz << 32 | shared,
-			   (uint64_t)bx << 42 | (uint64_t)by << 21 | bz);
-}
-
-uint64_t predict_graph_tag(const void *graph_exec);
-
-/* Sizes are put into classes of a quarter octave; *ret_guess_ns from usual link and memory rates. */
-uint64_t predict_bytes_tag(enum predict_kind kind, uint64_t bytes, uint32_t *ret_guess_ns);
 
 /* Finds or makes the entry; a new one costs guess_ns and wants samples. Never fails. */
 struct predict_entry *predict_insert(struct predict *predict, uint64_t tag, uint32_t guess_ns);
@@ -110,7 +98,7 @@ static inline struct predict_entry *predict_find(struct predict *predict, uint64
 	return entry;
 }
 
-/* With PREDICT_WANT in it where a sample is wanted. */
+/* With PREDICT_LOOK in it where there is more to look at. */
 static inline uint32_t predict_raw_ns(struct predict_entry *entry)
 {
 	return (uint32_t)atomic_load_explicit(&entry->info, memory_order_relaxed);
@@ -118,8 +106,22 @@ static inline uint32_t predict_raw_ns(struct predict_entry *entry)
 
 static inline uint32_t predict_cost_ns(struct predict_entry *entry)
 {
-	return predict_raw_ns(entry) & ~PREDICT_WANT;
+	return predict_raw_ns(entry) & ~PREDICT_LOOK;
 }
+
+/* The part of a splitting entry that this launch belongs to; else the entry itself. No lock where
+ * the part is there already. */
+struct predict_entry *predict_resolve(struct predict *predict, struct predict_entry *entry,
+				      const struct predict_context *context);
+
+/* Whose parameters have to be known to tell its launches apart: then predict_set_scalars. */
+bool predict_needs_scalars(struct predict *predict, struct predict_entry *entry);
+/* Bit i of narrow: parameter i has 4 bytes; of wide: 8 bytes. */
+void predict_set_scalars(struct predict *predict, struct predict_entry *entry, uint32_t narrow,
+			 uint32_t wide);
+
+/* What a gate must reckon with for one launch: more than the cost where launches vary. */
+uint32_t predict_gate_ns(struct predict *predict, struct predict_entry *entry);
 
 /* A launch of an entry that wants samples is about to be made: should this one be timed? Not a
  * kernel's first (lazy loading), and not for ever where no sample ever comes back. */

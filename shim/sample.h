@@ -21,7 +21,8 @@ struct sample;
 /* What is measured, for its name in status. */
 struct sample_what {
 	enum predict_kind kind;
-	const void *handle; /* CUfunction of a kernel */
+	const void *handle;  /* CUfunction of a kernel */
+	void *const *params; /* its parameters, during the launch's call; NULL: not given so */
 };
 
 /* Right before the launch; NULL: not now. The stream's context is current. */
