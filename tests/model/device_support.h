@@ -196,7 +196,8 @@ static inline uint32_t check_kernel(const struct model *model, const struct op *
 	return sms;
 }
 
-static inline void check_stream(const struct model *model, uint32_t s, uint32_t *sms)
+static inline void check_stream(const struct model *model, uint32_t s,
+				uint32_t (*sms)[MODEL_CLASSES])
 {
 	const struct stream *stream = &model->stream[s];
 	uint32_t depth = 0;
@@ -216,7 +217,8 @@ static inline void check_stream(const struct model *model, uint32_t s, uint32_t 
 			MUST_LT(op->state, OP_DONE);
 			MUST(op->state != OP_HELD || op->pending);
 			if (op->kind == MODEL_KERNEL)
-				sms[model->desc.mps ? 0 : op->proc] += check_kernel(model, op);
+				sms[model->desc.mps ? 0 : op->proc][op->bw_class] +=
+					check_kernel(model, op);
 		}
 		if (op->next == MODEL_NONE)
 			MUST_EQ(stream->tail, slot);
@@ -258,9 +260,21 @@ static inline void check_engines(const struct model *model)
 	}
 }
 
+static inline void check_classes(const struct model *model, const struct runq *runq,
+				 const uint32_t sms[MODEL_CLASSES])
+{
+	uint32_t held = 0;
+
+	for (int bw = 0; bw < MODEL_CLASSES; bw++) {
+		MUST_EQ(runq->class_sms[bw], sms[bw]);
+		held += sms[bw];
+	}
+	MUST_EQ(runq->free_sms + held, model->desc.sms);
+}
+
 static inline void device_check(const struct model *model)
 {
-	uint32_t sms[MODEL_MAX_PROCS] = {0}, ops = 0, free_ops = 0;
+	uint32_t sms[MODEL_MAX_PROCS][MODEL_CLASSES] = {0}, ops = 0, free_ops = 0;
 	uint64_t mem = 0;
 
 	for (uint32_t s = 0; s < model->stream_top; s++) {
@@ -276,6 +290,7 @@ static inline void device_check(const struct model *model)
 
 		mem += proc->mem_bytes;
 		MUST_EQ((model->procs_used >> p) & 1, proc->used != 0);
+		MUST_EQ((model->procs_done >> p) & 1, proc->used && proc->done_head != MODEL_NONE);
 		if (proc->used) {
 			check_heap(model, &proc->timers, HEAP_TIMER);
 			ops += check_done(model, proc);
@@ -283,7 +298,7 @@ static inline void device_check(const struct model *model)
 		if (!owns && (!model->desc.mps || p))
 			continue;
 		check_heap(model, &runq->hungry, HEAP_HUNGRY);
-		MUST_EQ(runq->free_sms + sms[p], model->desc.sms);
+		check_classes(model, runq, sms[p]);
 		/* The heart of it: without MPS only the active process's kernels move. */
 		if (owns)
 			MUST_EQ(runq->paused_ns == MODEL_NEVER,

@@ -80,6 +80,10 @@ void done_append(struct model *model, struct op *op);
 /* model_control.c */
 uint64_t kernel_rank(const struct model *model, const struct op *op);
 
+/* model_effect.c: of the blocks that `sms` SMs more would be given now */
+uint64_t effect_block_ns(const struct model *model, const struct runq *runq, const struct op *op,
+			 uint32_t sms);
+
 /* model_kernel.c */
 void kernel_set_shape(struct model *model, struct op *op, const struct model_op_desc *desc);
 void kernel_set_cost(struct op *op, uint64_t block_ns);
@@ -95,6 +99,7 @@ void kernel_dispatch(struct model *model);
 void kernel_enter(struct model *model, struct op *op); /* SMs are held: the run list */
 void kernel_leave(struct model *model, struct op *op);
 void kernel_set_hungry(struct model *model, struct op *op, bool hungry);
+void runq_clear(struct model *model, uint32_t index);
 void runq_reset(struct model *model, uint32_t index, bool paused);
 void runq_pause(struct model *model, uint32_t index);
 void runq_resume(struct model *model, uint32_t index);

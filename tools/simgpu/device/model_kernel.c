@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels: waves of blocks on SMs. The blocks of a kernel that run are groups which end together;
- * since all blocks of a kernel take the same time, its groups end in the order in which they
- * began, and an event costs the same however many blocks there are. An SM serves one kernel at a
- * time (no co-residency of different kernels).
+ * Kernels: waves of blocks on SMs. The blocks of a kernel that run are groups which end together,
+ * so that an event costs the same however many blocks there are. An SM serves one kernel at a time
+ * (no co-residency of different kernels).
  */
 
 #include "device/model_impl.h"
@@ -30,6 +29,7 @@ void kernel_set_shape(struct model *model, struct op *op, const struct model_op_
 	op->asked_sms =
 		desc->max_sms && desc->max_sms < model->desc.sms ? desc->max_sms : model->desc.sms;
 	op->max_sms = op->asked_sms;
+	op->bw_class = (uint8_t)desc->bw_class;
 	op->blocks_per_sm = desc->blocks_per_sm ? desc->blocks_per_sm : 1;
 	per_wave = (uint64_t)op->max_sms * op->blocks_per_sm;
 	op->scale = divide_up(desc->blocks, per_wave * MODEL_MAX_WAVES);
@@ -57,16 +57,30 @@ static struct group *group_create(struct model *model)
 	return &model->group[index];
 }
 
-static void group_append(struct model *model, struct op *op, uint64_t end_vns, uint32_t blocks,
-			 uint32_t sms)
+/* The last of its groups that ends by then. Most that begin now end last. */
+static uint32_t group_before(const struct model *model, const struct op *op, uint64_t end_vns)
 {
-	struct group *tail = op->group_tail != MODEL_NONE ? &model->group[op->group_tail] : NULL;
+	uint32_t before = MODEL_NONE;
+
+	if (op->group_tail != MODEL_NONE && model->group[op->group_tail].end_vns <= end_vns)
+		return op->group_tail;
+	for (uint32_t g = op->group_head; model->group[g].end_vns <= end_vns;
+	     g = model->group[g].next)
+		before = g;
+	return before;
+}
+
+static void group_add(struct model *model, struct op *op, uint64_t end_vns, uint32_t blocks,
+		      uint32_t sms)
+{
+	uint32_t before =
+		op->group_head != MODEL_NONE ? group_before(model, op, end_vns) : MODEL_NONE;
 	struct group *group;
 	uint32_t index;
 
-	if (tail && tail->end_vns == end_vns) {
-		tail->blocks += blocks;
-		tail->sms += sms;
+	if (before != MODEL_NONE && model->group[before].end_vns == end_vns) {
+		model->group[before].blocks += blocks;
+		model->group[before].sms += sms;
 		return;
 	}
 	group = group_create(model);
@@ -74,14 +88,15 @@ static void group_append(struct model *model, struct op *op, uint64_t end_vns, u
 	group->end_vns = end_vns;
 	group->blocks = blocks;
 	group->sms = sms;
-	group->next = MODEL_NONE;
+	group->next = before != MODEL_NONE ? model->group[before].next : op->group_head;
 	model_commit();
 	group->op_id = op->id;
-	if (tail)
-		tail->next = index;
+	if (before != MODEL_NONE)
+		model->group[before].next = index;
 	else
 		op->group_head = index;
-	op->group_tail = index;
+	if (group->next == MODEL_NONE)
+		op->group_tail = index;
 }
 
 /* Takes the first group off; its SMs are free. */
@@ -95,6 +110,7 @@ static void group_pop(struct model *model, struct op *op, struct runq *runq)
 	op->blocks_done += group->blocks;
 	op->sms -= group->sms;
 	runq->free_sms += group->sms;
+	runq->class_sms[op->bw_class] -= group->sms;
 	op->group_head = group->next;
 	if (op->group_head == MODEL_NONE)
 		op->group_tail = MODEL_NONE;
@@ -159,7 +175,7 @@ void kernel_stop(struct model *model, struct op *op)
 static void kernel_feed(struct model *model, struct runq *runq, struct op *op)
 {
 	uint32_t sms = divide_up(op->blocks_left, op->blocks_per_sm), blocks;
-	uint64_t now_vns = runq_now(model, runq);
+	uint64_t now_vns = runq_now(model, runq), block_ns;
 	bool enters = !op->sms;
 
 	if (sms > op->max_sms - op->sms)
@@ -172,16 +188,16 @@ static void kernel_feed(struct model *model, struct runq *runq, struct op *op)
 		op->start_ns = model->now_ns;
 	if (op->state != OP_RUNNING)
 		op_set_state(op, OP_RUNNING);
-	group_append(model, op, op->cost_ns == MODEL_UNKNOWN ? now_vns : now_vns + op->cost_ns,
-		     blocks, sms);
+	block_ns = effect_block_ns(model, runq, op, sms);
+	group_add(model, op, block_ns == MODEL_UNKNOWN ? now_vns : now_vns + block_ns, blocks, sms);
 	op->blocks_left -= blocks;
 	op->sms += sms;
 	runq->free_sms -= sms;
-	if (enters) {
+	runq->class_sms[op->bw_class] += sms;
+	if (enters)
 		kernel_enter(model, op);
-		kernel_retime(model, op);
-	}
-	if (!op->blocks_left || op->sms == op->max_sms)
+	kernel_retime(model, op);
+	if (!op->blocks_left || op->sms >= op->max_sms)
 		kernel_set_hungry(model, op, false);
 }
 

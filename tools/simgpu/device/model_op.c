@@ -225,7 +225,9 @@ static bool is_cost(uint64_t cost_ns, uint32_t functional)
 static bool is_possible(const struct model_op_desc *desc)
 {
 	switch (desc->kind) {
-	case MODEL_KERNEL: return desc->blocks && is_cost(desc->block_ns, desc->functional);
+	case MODEL_KERNEL:
+		return desc->blocks && desc->bw_class < MODEL_CLASSES &&
+		       is_cost(desc->block_ns, desc->functional);
 	case MODEL_COPY_H2D:
 	case MODEL_COPY_D2H:
 	case MODEL_COPY_D2D: return is_cost(desc->duration_ns, desc->functional);
@@ -254,6 +256,7 @@ static void op_fill(struct model *model, struct op *op, const struct model_op_de
 	op->kind = (uint8_t)desc->kind;
 	op->pending = desc->functional || desc->kind == MODEL_HOST;
 	op->late = 0;
+	op->bw_class = 0;
 	op->cost_ns = desc->duration_ns;
 	op->blocks = op->blocks_left = op->blocks_done = op->sms = 0;
 	if (desc->kind == MODEL_KERNEL)

@@ -97,11 +97,8 @@ static void repair_procs(struct model *model)
 	model->procs_used = model->procs_timed = model->procs_working = model->procs_touched = 0;
 	model->procs_done = 0;
 	model->mem_used = 0;
-	if (model->desc.mps) {
-		model->runq[0].free_sms = model->desc.sms;
-		model->runq[0].running = MODEL_NONE;
-		model->runq[0].hungry.count = 0;
-	}
+	if (model->desc.mps)
+		runq_clear(model, 0);
 	for (uint32_t p = 0; p < MODEL_MAX_PROCS; p++) {
 		struct proc *proc = &model->proc[p];
 
@@ -117,11 +114,8 @@ static void repair_procs(struct model *model)
 		proc->copies_running = 0;
 		memset(proc->copies_waiting, 0, sizeof(proc->copies_waiting));
 		proc->timers.count = 0;
-		if (!model->desc.mps) {
-			model->runq[p].free_sms = model->desc.sms;
-			model->runq[p].running = MODEL_NONE;
-			model->runq[p].hungry.count = 0;
-		}
+		if (!model->desc.mps)
+			runq_clear(model, p);
 	}
 }
 
@@ -232,6 +226,7 @@ static void repair_groups(struct model *model)
 		op->group_tail = model->scratch[i];
 		op->sms += group->sms;
 		runq_of(model, op->proc)->free_sms -= group->sms;
+		runq_of(model, op->proc)->class_sms[op->bw_class] += group->sms;
 	}
 }
 

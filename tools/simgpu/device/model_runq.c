@@ -4,17 +4,26 @@
  * which hold some, which want more, and a clock that stands still between slices.
  */
 
+#include <string.h>
+
 #include "device/model_impl.h"
 
-void runq_reset(struct model *model, uint32_t index, bool paused)
+/* All SMs are free, its clock stays. */
+void runq_clear(struct model *model, uint32_t index)
 {
 	struct runq *runq = &model->runq[index];
 
 	runq->free_sms = model->desc.sms;
+	memset(runq->class_sms, 0, sizeof(runq->class_sms));
 	runq->running = MODEL_NONE;
-	runq->shift_ns = 0;
-	runq->paused_ns = paused ? model->now_ns : MODEL_NEVER;
 	runq->hungry.count = 0;
+}
+
+void runq_reset(struct model *model, uint32_t index, bool paused)
+{
+	runq_clear(model, index);
+	model->runq[index].shift_ns = 0;
+	model->runq[index].paused_ns = paused ? model->now_ns : MODEL_NEVER;
 }
 
 static void runq_note_work(struct model *model, uint32_t proc)

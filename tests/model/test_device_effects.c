@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long blocks take beside others: every effect by exact figures, and none where it is off. */
+
+#include <errno.h>
+
+#include "device_support.h"
+
+static struct model *model;
+static uint32_t proc[2], stream[2];
+
+static void start_with(struct model_desc desc)
+{
+	free(model);
+	model = device_create(&desc);
+	for (int i = 0; i < 2; i++) {
+		proc[i] = device_proc(model);
+		stream[i] = device_stream(model, proc[i], 0);
+	}
+}
+
+static void run_to(uint64_t now_ns)
+{
+	model_advance(model, now_ns);
+	device_check(model);
+}
+
+static struct model_op_desc kernel_in(enum model_class bw_class, uint32_t blocks, uint64_t block_ns)
+{
+	struct model_op_desc kernel = kernel_of(blocks, block_ns);
+
+	kernel.bw_class = bw_class;
+	return kernel;
+}
+
+/* ---- bandwidth ---- */
+
+/* The device of the study: 80 SMs; memory saturates at 60, unknown at 100, compute at 200. */
+static struct model_desc study_desc(void)
+{
+	struct model_desc desc = device_desc(80, true);
+
+	desc.saturation_sms[MODEL_CLASS_MEMORY] = 60;
+	desc.saturation_sms[MODEL_CLASS_UNKNOWN] = 100;
+	desc.saturation_sms[MODEL_CLASS_COMPUTE] = 200;
+	return desc;
+}
+
+START_TEST(bandwidth_that_is_asked_for_twice_stretches)
+{
+	static const struct {
+		enum model_class first, second;
+		uint32_t first_sms, second_sms;
+		uint64_t must_ns;
+	} cases[] = {
+		{MODEL_CLASS_MEMORY, MODEL_CLASS_MEMORY, 40, 40, 13330},   /* 80 / 60 */
+		{MODEL_CLASS_MEMORY, MODEL_CLASS_COMPUTE, 40, 40, 10000},  /* 40 / 60 + 40 / 200 */
+		{MODEL_CLASS_MEMORY, MODEL_CLASS_COMPUTE, 60, 20, 11000},  /* 1 + 20 / 200 */
+		{MODEL_CLASS_COMPUTE, MODEL_CLASS_MEMORY, 60, 20, 10000},  /* .3 + 20 / 60 */
+		{MODEL_CLASS_UNKNOWN, MODEL_CLASS_MEMORY, 20, 60, 12000},  /* .2 + 1 */
+		{MODEL_CLASS_UNKNOWN, MODEL_CLASS_UNKNOWN, 40, 40, 10000}, /* .8 */
+		{MODEL_CLASS_COMPUTE, MODEL_CLASS_COMPUTE, 40, 40, 10000},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t first, second;
+
+		start_with(study_desc());
+		first = device_submit(model, 0, stream[0],
+				      kernel_in(cases[i].first, cases[i].first_sms, 100 * US));
+		second = device_submit(model, 0, stream[1],
+				       kernel_in(cases[i].second, cases[i].second_sms, 10 * US));
+		run_to(200 * US);
+		/* What ran before keeps its length. */
+		device_expect(model, proc[0], first, 0, 100 * US);
+		device_expect(model, proc[1], second, 0, cases[i].must_ns);
+	}
+}
+END_TEST
+
+START_TEST(bandwidth_leaves_a_kernel_alone_as_it_is)
+{
+	uint64_t op;
+
+	start_with(study_desc());
+	op = device_submit(model, 0, stream[0], kernel_in(MODEL_CLASS_MEMORY, 200, 10 * US));
+	run_to(100 * US);
+	device_expect(model, proc[0], op, 0, 30 * US);
+}
+END_TEST
+
+START_TEST(bandwidth_that_a_kernel_lacks_alone_is_not_taken_twice)
+{
+	uint64_t small, wide;
+
+	/* Alone on 80 SMs it asks for 80 / 60, which is in its length; beside another that takes
+	 * 20 of the 80 SMs the two ask for just as much. */
+	start_with(study_desc());
+	small = device_submit(model, 0, stream[0], kernel_in(MODEL_CLASS_MEMORY, 20, 100 * US));
+	wide = device_submit(model, 0, stream[1], kernel_in(MODEL_CLASS_MEMORY, 120, 10 * US));
+	run_to(200 * US);
+	device_expect(model, proc[0], small, 0, 100 * US);
+	device_expect(model, proc[1], wide, 0, 20 * US);
+}
+END_TEST
+
+START_TEST(bandwidth_is_of_the_moment_in_which_a_block_starts)
+{
+	struct model_op_desc kernel = kernel_in(MODEL_CLASS_MEMORY, 60, 10 * US);
+	uint64_t other, op;
+
+	/* 40 blocks beside 40 SMs of another, stretched by 80 / 60; then 20 alone. */
+	start_with(study_desc());
+	other = device_submit(model, 0, stream[0], kernel_in(MODEL_CLASS_MEMORY, 40, 10 * US));
+	kernel.max_sms = 40;
+	op = device_submit(model, 0, stream[1], kernel);
+	run_to(100 * US);
+	device_expect(model, proc[0], other, 0, 10 * US);
+	device_expect(model, proc[1], op, 0, 23330);
+}
+END_TEST
+
+START_TEST(a_later_block_may_end_before_an_earlier_one)
+{
+	uint64_t other, op;
+
+	/* 20 of its blocks start beside 60 SMs of others and take 13.33 us; the rest, once the
+	 * others have ended, 10. */
+	start_with(study_desc());
+	other = device_submit(model, 0, stream[0], kernel_in(MODEL_CLASS_MEMORY, 60, 3 * US));
+	op = device_submit(model, 0, stream[1], kernel_in(MODEL_CLASS_MEMORY, 60, 10 * US));
+	run_to(3 * US);
+	device_expect(model, proc[0], other, 0, 3 * US);
+	run_to(13 * US);
+	ck_assert(!model_is_done(model, op));
+	ck_assert_uint_eq(model->runq[0].free_sms, 60); /* the later 40 are done */
+	run_to(13330);
+	device_expect(model, proc[1], op, 0, 13330);
+}
+END_TEST
+
+START_TEST(classes_that_do_not_exist_are_refused)
+{
+	struct model_op_desc kernel = kernel_of(1, 10);
+	uint64_t op;
+
+	start_with(study_desc());
+	kernel.bw_class = MODEL_CLASSES;
+	ck_assert_int_eq(model_submit(model, 0, stream[0], &kernel, &op), -EINVAL);
+}
+END_TEST
+
+static void add(TCase *tcase)
+{
+	tcase_add_test(tcase, bandwidth_that_is_asked_for_twice_stretches);
+	tcase_add_test(tcase, bandwidth_leaves_a_kernel_alone_as_it_is);
+	tcase_add_test(tcase, bandwidth_that_a_kernel_lacks_alone_is_not_taken_twice);
+	tcase_add_test(tcase, bandwidth_is_of_the_moment_in_which_a_block_starts);
+	tcase_add_test(tcase, a_later_block_may_end_before_an_earlier_one);
+	tcase_add_test(tcase, classes_that_do_not_exist_are_refused);
+}
+
+int main(void)
+{
+	return device_main("device effects", add);
+}

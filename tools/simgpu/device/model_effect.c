@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Effects of sharing: how long a block takes beside others. All is fixed when the block is given
+ * its SM, in permille of its length alone; a kernel that has the SMs to itself takes its own time.
+ *
+ * Bandwidth. A kernel that holds n SMs asks for n / saturation_sms of its class of the device's
+ * bandwidth. Where all that run ask for more than there is, blocks are stretched by that much;
+ * what a kernel alone on the device lacks is in its length already, so it is taken out again.
+ */
+
+#include "device/model_impl.h"
+
+#define WHOLE 1000u /* permille */
+
+static uint64_t scaled(uint64_t ns, uint64_t permille)
+{
+	return ns / WHOLE * permille + ns % WHOLE * permille / WHOLE;
+}
+
+static uint64_t bandwidth_demand(const struct model *model, uint32_t bw, uint64_t sms)
+{
+	uint32_t saturation = model->desc.saturation_sms[bw];
+
+	return saturation ? sms * WHOLE / saturation : 0;
+}
+
+static uint64_t at_least_whole(uint64_t permille)
+{
+	return permille > WHOLE ? permille : WHOLE;
+}
+
+/* With `sms` more for the kernel than it holds. */
+static uint64_t bandwidth_stretch(const struct model *model, const struct runq *runq,
+				  const struct op *op, uint32_t sms)
+{
+	uint64_t full = (op->blocks + op->blocks_per_sm - 1) / op->blocks_per_sm, all = 0, alone;
+
+	if (full > model->desc.sms)
+		full = model->desc.sms;
+	alone = at_least_whole(bandwidth_demand(model, op->bw_class, full));
+	for (uint32_t bw = 0; bw < MODEL_CLASSES; bw++)
+		all += bandwidth_demand(model, bw,
+					runq->class_sms[bw] + (bw == op->bw_class ? sms : 0));
+	return at_least_whole(all * WHOLE / alone);
+}
+
+uint64_t effect_block_ns(const struct model *model, const struct runq *runq, const struct op *op,
+			 uint32_t sms)
+{
+	uint32_t others = model->desc.sms - runq->free_sms - op->sms;
+
+	if (!others || op->cost_ns == MODEL_UNKNOWN)
+		return op->cost_ns;
+	return scaled(op->cost_ns, bandwidth_stretch(model, runq, op, sms));
+}
