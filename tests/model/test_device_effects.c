@@ -149,6 +149,76 @@ START_TEST(classes_that_do_not_exist_are_refused)
 }
 END_TEST
 
+/* ---- co-running ---- */
+
+START_TEST(corunning_lengthens_by_the_share_of_the_others)
+{
+	static const struct {
+		uint32_t others;
+		uint64_t must_ns;
+	} cases[] = {{8, 10100}, {40, 10500}, {60, 10750}, {79, 10980}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model_desc desc = device_desc(80, true);
+		uint64_t other, op;
+
+		desc.corun_permille = 100;
+		start_with(desc);
+		other = device_submit(model, 0, stream[0], kernel_of(cases[i].others, 50 * US));
+		op = device_submit(model, 0, stream[1], kernel_of(1, 10 * US));
+		run_to(100 * US);
+		device_expect(model, proc[0], other, 0, 50 * US);
+		device_expect(model, proc[1], op, 0, cases[i].must_ns);
+	}
+}
+END_TEST
+
+START_TEST(corunning_is_of_kernels_not_of_blocks)
+{
+	struct model_desc desc = device_desc(80, true);
+	uint64_t op;
+
+	desc.corun_permille = 100;
+	start_with(desc);
+	op = device_submit(model, 0, stream[0], kernel_of(400, 10 * US));
+	run_to(100 * US);
+	device_expect(model, proc[0], op, 0, 50 * US);
+}
+END_TEST
+
+START_TEST(corunning_comes_on_top_of_bandwidth)
+{
+	struct model_desc desc = study_desc();
+	uint64_t op;
+
+	desc.corun_permille = 100;
+	start_with(desc);
+	(void)device_submit(model, 0, stream[0], kernel_in(MODEL_CLASS_MEMORY, 40, 100 * US));
+	op = device_submit(model, 0, stream[1], kernel_in(MODEL_CLASS_MEMORY, 40, 10 * US));
+	run_to(50 * US);
+	device_expect(model, proc[1], op, 0, 13996); /* 13,330 and 5 % */
+}
+END_TEST
+
+START_TEST(nobody_coruns_in_time_slices)
+{
+	struct model_desc desc = study_desc();
+	uint64_t first, second;
+
+	desc.mps = 0;
+	desc.corun_permille = 100;
+	desc.slice_ns = 20 * US;
+	desc.switch_ns = 5 * US;
+	start_with(desc);
+	first = device_submit(model, 0, stream[0], kernel_in(MODEL_CLASS_MEMORY, 40, 30 * US));
+	second = device_submit(model, 0, stream[1], kernel_in(MODEL_CLASS_MEMORY, 40, 10 * US));
+	run_to(200 * US);
+	/* 20 us, a switch, the other and its idle hold to the slice's end, a switch, 10 us more */
+	device_expect(model, proc[1], second, 25 * US, 35 * US);
+	device_expect(model, proc[0], first, 0, 60 * US);
+}
+END_TEST
+
 static void add(TCase *tcase)
 {
 	tcase_add_test(tcase, bandwidth_that_is_asked_for_twice_stretches);
@@ -157,6 +227,10 @@ static void add(TCase *tcase)
 	tcase_add_test(tcase, bandwidth_is_of_the_moment_in_which_a_block_starts);
 	tcase_add_test(tcase, a_later_block_may_end_before_an_earlier_one);
 	tcase_add_test(tcase, classes_that_do_not_exist_are_refused);
+	tcase_add_test(tcase, corunning_lengthens_by_the_share_of_the_others);
+	tcase_add_test(tcase, corunning_is_of_kernels_not_of_blocks);
+	tcase_add_test(tcase, corunning_comes_on_top_of_bandwidth);
+	tcase_add_test(tcase, nobody_coruns_in_time_slices);
 }
 
 int main(void)

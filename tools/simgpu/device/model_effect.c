@@ -6,6 +6,9 @@
  * Bandwidth. A kernel that holds n SMs asks for n / saturation_sms of its class of the device's
  * bandwidth. Where all that run ask for more than there is, blocks are stretched by that much;
  * what a kernel alone on the device lacks is in its length already, so it is taken out again.
+ *
+ * Co-running. Whatever the classes, blocks beside other kernels take up to corun_permille longer:
+ * that, times the share of the SMs that the others hold (caches, memory banks).
  */
 
 #include "device/model_impl.h"
@@ -47,9 +50,11 @@ static uint64_t bandwidth_stretch(const struct model *model, const struct runq *
 uint64_t effect_block_ns(const struct model *model, const struct runq *runq, const struct op *op,
 			 uint32_t sms)
 {
-	uint32_t others = model->desc.sms - runq->free_sms - op->sms;
+	uint64_t others = model->desc.sms - runq->free_sms - op->sms, corun, ns;
 
 	if (!others || op->cost_ns == MODEL_UNKNOWN)
 		return op->cost_ns;
-	return scaled(op->cost_ns, bandwidth_stretch(model, runq, op, sms));
+	corun = model->desc.corun_permille * others / model->desc.sms;
+	ns = scaled(op->cost_ns, bandwidth_stretch(model, runq, op, sms));
+	return scaled(ns, WHOLE + corun);
 }
