@@ -8,7 +8,9 @@
  *   raise     its beginning (stamped before its first launch) to the last best-effort launch that
  *             reaches the driver without having been held, over all holders; and how many launches
  *             of one thread did so after the first launch had returned
- *   wake      in the same way, a futex wake between two processes, and nothing else
+ *   wake      every second unpredicted round: the same two processes at the same times, but the
+ *             holder waits for a futex of this program and is woken, and nothing else; whoever sleeps
+ *             beside the waker or has another life is woken from other depths
  *
  * Rounds in which a process was descheduled inside a launch are left out of `raise`: what it does
  * then is bounded by one launch, not by time. Predicted: requests of one length, give or take 20 us;
@@ -49,8 +51,7 @@ struct round {
 static struct board {
 	_Atomic uint32_t round; /* the present one, from 1; 0: before */
 	_Atomic uint32_t stop;
-	_Atomic uint32_t futex;
-	_Atomic uint64_t woken_ns;
+	_Atomic uint32_t asleep; /* the holder is to sleep; the futex of bare rounds */
 	struct round rounds[MAX_ROUNDS + 1];
 } * board;
 
@@ -113,6 +114,18 @@ static void note_opening(struct round *round, uint64_t driver_ns, uint64_t cpu_n
 		atomic_store(&round->held_cpu_ns, cpu_ns);
 }
 
+/* A bare round: asleep as in the gate, and woken as from it. */
+static void be_woken(void)
+{
+	bool slept = false;
+
+	while (atomic_load(&board->asleep))
+		slept |= !syscall(SYS_futex, &board->asleep, FUTEX_WAIT, 1, NULL, NULL, 0);
+	if (slept)
+		atomic_store(&board->rounds[atomic_load(&board->round)].first_held_ns,
+			     sluice_now_ns());
+}
+
 static void hold(bool alone)
 {
 	CUstream stream = start("be");
@@ -145,11 +158,44 @@ static void hold(bool alone)
 			continue;
 		}
 		ring[count++ % RING] = launch;
+		if (atomic_load(&board->asleep))
+			be_woken();
 	}
 	exit(EXIT_SUCCESS);
 }
 
 /* ---- the latency-critical side ------------------------------------------------------------------- */
+
+static void request(CUstream stream, unsigned int number, unsigned int function, uint64_t length_ns)
+{
+	struct round *round = &board->rounds[number];
+	uint64_t begin_ns = sluice_now_ns();
+
+	atomic_store(&round->raise_before_ns, begin_ns);
+	cuLaunchKernel(BENCH_FUNCTION(function), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL);
+	atomic_store(&round->raise_after_ns, sluice_now_ns());
+	atomic_store(&board->round, number);
+	nulldriver_busy_until_ns = begin_ns + length_ns;
+	cuStreamSynchronize(stream);
+	atomic_store(&round->open_ns, nulldriver_drained_ns);
+}
+
+static void wake(unsigned int number, uint64_t length_ns)
+{
+	uint64_t end_ns = sluice_now_ns() + length_ns;
+
+	atomic_store(&board->round, number);
+	atomic_store(&board->asleep, 1);
+	spin_until(end_ns);
+	atomic_store(&board->rounds[number].open_ns, sluice_now_ns());
+	atomic_store(&board->asleep, 0);
+	syscall(SYS_futex, &board->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static bool is_bare(unsigned int number, bool predicted)
+{
+	return !predicted && number % 2;
+}
 
 static void serve(unsigned int rounds, bool predicted)
 {
@@ -157,68 +203,51 @@ static void serve(unsigned int rounds, bool predicted)
 	uint64_t random = 88172645463325252ull;
 
 	for (unsigned int i = 1; i <= rounds; i++) {
-		struct round *round = &board->rounds[i];
 		uint64_t length_ns =
 			LENGTH_NS - JITTER_NS + bench_random(&random) % (2 * JITTER_NS);
-		uint64_t begin_ns = sluice_now_ns();
 
-		atomic_store(&round->raise_before_ns, begin_ns);
-		cuLaunchKernel(BENCH_FUNCTION(predicted ? 2 : 1000 + i), 1, 1, 1, 32, 1, 1, 0,
-			       stream, NULL, NULL);
-		atomic_store(&round->raise_after_ns, sluice_now_ns());
-		atomic_store(&board->round, i);
-		nulldriver_busy_until_ns = begin_ns + length_ns;
-		cuStreamSynchronize(stream);
-		atomic_store(&round->open_ns, nulldriver_drained_ns);
+		if (is_bare(i, predicted))
+			wake(i, length_ns);
+		else
+			request(stream, i, predicted ? 2 : 1000 + i, length_ns);
 		usleep(IDLE_NS / 1000);
 	}
 	atomic_store(&board->stop, 1);
 }
 
-/* ---- a bare wake -------------------------------------------------------------------------------------- */
+/* ---- the figures ----------------------------------------------------------------------------------- */
 
-static double bare_wake_ns(unsigned int rounds)
+static double opening_us(const struct round *round)
 {
-	static double took_ns[MAX_ROUNDS];
-	pid_t pid = fork();
-
-	if (!pid) {
-		for (uint32_t i = 0; i < rounds; i++) {
-			while (atomic_load(&board->futex) == i)
-				syscall(SYS_futex, &board->futex, FUTEX_WAIT, i, NULL, NULL, 0);
-			atomic_store(&board->woken_ns, sluice_now_ns());
-		}
-		exit(EXIT_SUCCESS);
-	}
-	for (unsigned int i = 0; i < rounds; i++) {
-		uint64_t start_ns;
-
-		atomic_store(&board->woken_ns, 0);
-		usleep(1000);
-		spin_until(sluice_now_ns() + 200000);
-		start_ns = sluice_now_ns();
-		atomic_fetch_add(&board->futex, 1);
-		syscall(SYS_futex, &board->futex, FUTEX_WAKE, 1, NULL, NULL, 0);
-		while (!atomic_load(&board->woken_ns))
-			usleep(100);
-		took_ns[i] = (double)(atomic_load(&board->woken_ns) - start_ns);
-	}
-	waitpid(pid, NULL, 0);
-	return bench_quantile(took_ns, rounds, 0.5);
+	return (double)(atomic_load(&round->first_held_ns) - atomic_load(&round->open_ns)) / 1e3;
 }
 
-static void report(unsigned int rounds)
+static void report_wakes(unsigned int rounds, bool predicted)
+{
+	static double wake_us[MAX_ROUNDS];
+	unsigned int woken = 0;
+
+	for (unsigned int i = rounds / 10 + 4; i <= rounds; i++) {
+		if (is_bare(i, predicted) && atomic_load(&board->rounds[i].first_held_ns))
+			wake_us[woken++] = opening_us(&board->rounds[i]);
+	}
+	if (!predicted)
+		printf("wake_p50 %.3f\nwake_p99 %.3f\nwakes %u\n",
+		       bench_quantile(wake_us, woken, 0.5), bench_quantile(wake_us, woken, 0.99),
+		       woken);
+}
+
+static void report(unsigned int rounds, bool predicted)
 {
 	static double open_us[MAX_ROUNDS], cpu_us[MAX_ROUNDS], raise_us[MAX_ROUNDS];
 	unsigned int opened = 0, raised = 0, launches_max = 0, interrupted = 0;
 
 	for (unsigned int i = rounds / 10 + 4; i <= rounds; i++) {
 		struct round *round = &board->rounds[i];
-		uint64_t held_ns = atomic_load(&round->first_held_ns);
 
-		if (!held_ns)
+		if (is_bare(i, predicted) || !atomic_load(&round->first_held_ns))
 			continue;
-		open_us[opened] = (double)(held_ns - atomic_load(&round->open_ns)) / 1e3;
+		open_us[opened] = opening_us(round);
 		cpu_us[opened++] = (double)atomic_load(&round->held_cpu_ns) / 1e3;
 		if (atomic_load(&round->launches) > launches_max)
 			launches_max = atomic_load(&round->launches);
@@ -268,8 +297,7 @@ int main(int argc, char **argv)
 	}
 	while (wait(NULL) > 0)
 		continue;
-	report(rounds);
-	if (holders == 1)
-		printf("wake_p50 %.3f\n", bare_wake_ns(rounds / 4) / 1e3);
+	report(rounds, predicted);
+	report_wakes(rounds, predicted);
 	return EXIT_SUCCESS;
 }
