@@ -219,6 +219,96 @@ START_TEST(nobody_coruns_in_time_slices)
 }
 END_TEST
 
+/* ---- stagger ---- */
+
+static struct model_desc staggered_desc(uint32_t sms)
+{
+	struct model_desc desc = device_desc(sms, true);
+
+	desc.stagger_permille = 120;
+	return desc;
+}
+
+static void expect_free(uint64_t at_ns, uint32_t free_sms)
+{
+	run_to(at_ns);
+	ck_assert_uint_eq(model->runq[0].free_sms, free_sms);
+}
+
+START_TEST(sms_of_several_waves_come_free_little_by_little)
+{
+	uint64_t op;
+
+	/* First blocks end at 8.8, 9.6, 10.4 and 11.2 us; the second ones 10 us later. */
+	start_with(staggered_desc(80));
+	op = device_submit(model, 0, stream[0], kernel_of(160, 10 * US));
+	expect_free(18799, 0);
+	expect_free(18800, 20);
+	expect_free(19599, 20);
+	expect_free(19600, 40);
+	expect_free(20400, 60);
+	run_to(21200);
+	device_expect(model, proc[0], op, 0, 21200);
+}
+END_TEST
+
+START_TEST(others_get_the_sms_that_come_free_between_waves)
+{
+	uint64_t wide, narrow;
+
+	start_with(staggered_desc(80));
+	ck_assert_int_eq(model_set_priority(model, 0, proc[1], -1), 0);
+	wide = device_submit(model, 0, stream[0], kernel_of(160, 10 * US));
+	narrow = device_submit(model, 1 * US, stream[1], kernel_of(20, 5 * US));
+	run_to(100 * US);
+	device_expect(model, proc[1], narrow, 8800, 13800);
+	/* 20 of the second blocks begin at 13.8 us instead of 8.8. */
+	device_expect(model, proc[0], wide, 0, 23800);
+}
+END_TEST
+
+START_TEST(a_part_of_a_wave_goes_to_the_sms_that_come_first)
+{
+	uint64_t op;
+
+	start_with(staggered_desc(80));
+	op = device_submit(model, 0, stream[0], kernel_of(100, 10 * US));
+	run_to(100 * US);
+	device_expect(model, proc[0], op, 0, 18800);
+}
+END_TEST
+
+START_TEST(one_wave_is_not_staggered)
+{
+	uint64_t op;
+
+	start_with(staggered_desc(80));
+	op = device_submit(model, 0, stream[0], kernel_of(80, 10 * US));
+	run_to(9999);
+	ck_assert_uint_eq(model->runq[0].free_sms, 0);
+	run_to(10 * US);
+	device_expect(model, proc[0], op, 0, 10 * US);
+}
+END_TEST
+
+START_TEST(few_sms_have_few_parts)
+{
+	static const struct {
+		uint32_t sms;
+		uint64_t must_ns;
+	} cases[] = {{1, 20000}, {2, 21200}, {3, 21200}, {5, 21200}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t op;
+
+		start_with(staggered_desc(cases[i].sms));
+		op = device_submit(model, 0, stream[0], kernel_of(2 * cases[i].sms, 10 * US));
+		run_to(100 * US);
+		device_expect(model, proc[0], op, 0, cases[i].must_ns);
+	}
+}
+END_TEST
+
 static void add(TCase *tcase)
 {
 	tcase_add_test(tcase, bandwidth_that_is_asked_for_twice_stretches);
@@ -231,6 +321,11 @@ static void add(TCase *tcase)
 	tcase_add_test(tcase, corunning_is_of_kernels_not_of_blocks);
 	tcase_add_test(tcase, corunning_comes_on_top_of_bandwidth);
 	tcase_add_test(tcase, nobody_coruns_in_time_slices);
+	tcase_add_test(tcase, sms_of_several_waves_come_free_little_by_little);
+	tcase_add_test(tcase, others_get_the_sms_that_come_free_between_waves);
+	tcase_add_test(tcase, a_part_of_a_wave_goes_to_the_sms_that_come_first);
+	tcase_add_test(tcase, one_wave_is_not_staggered);
+	tcase_add_test(tcase, few_sms_have_few_parts);
 }
 
 int main(void)

@@ -9,11 +9,17 @@
  *
  * Co-running. Whatever the classes, blocks beside other kernels take up to corun_permille longer:
  * that, times the share of the SMs that the others hold (caches, memory banks).
+ *
+ * Stagger. The first blocks of a kernel of several waves end over +- stagger_permille of a block's
+ * length, in STAGGER_PARTS parts of its SMs, and so do all later ones: SMs come free little by
+ * little. Over sizes of the last wave the mean length of a kernel stays what it was; full waves
+ * end that much later.
  */
 
 #include "device/model_impl.h"
 
 #define WHOLE 1000u /* permille */
+#define STAGGER_PARTS 4u
 
 static uint64_t scaled(uint64_t ns, uint64_t permille)
 {
@@ -57,4 +63,33 @@ uint64_t effect_block_ns(const struct model *model, const struct runq *runq, con
 	corun = model->desc.corun_permille * others / model->desc.sms;
 	ns = scaled(op->cost_ns, bandwidth_stretch(model, runq, op, sms));
 	return scaled(ns, WHOLE + corun);
+}
+
+static bool is_staggered(const struct model *model, const struct op *op)
+{
+	return model->desc.stagger_permille && op->cost_ns != MODEL_UNKNOWN &&
+	       op->blocks > op->asked_sms * op->blocks_per_sm;
+}
+
+uint32_t effect_parts(const struct model *model, const struct op *op, uint32_t sms)
+{
+	if (op->sms || !is_staggered(model, op))
+		return 1;
+	return sms < STAGGER_PARTS ? sms : STAGGER_PARTS;
+}
+
+uint64_t effect_stagger(const struct model *model, uint64_t block_ns, uint32_t part, uint32_t parts)
+{
+	uint64_t stagger = model->desc.stagger_permille;
+
+	if (parts < 2)
+		return block_ns;
+	return scaled(block_ns, WHOLE - stagger + 2 * stagger * part / (parts - 1));
+}
+
+uint64_t effect_least_ns(const struct model *model, const struct op *op)
+{
+	if (!is_staggered(model, op))
+		return op->cost_ns;
+	return scaled(op->cost_ns, WHOLE - model->desc.stagger_permille);
 }

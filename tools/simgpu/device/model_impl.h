@@ -83,6 +83,11 @@ uint64_t kernel_rank(const struct model *model, const struct op *op);
 /* model_effect.c: of the blocks that `sms` SMs more would be given now */
 uint64_t effect_block_ns(const struct model *model, const struct runq *runq, const struct op *op,
 			 uint32_t sms);
+/* The SMs that a kernel gets at once are in so many parts, whose blocks differ in length. */
+uint32_t effect_parts(const struct model *model, const struct op *op, uint32_t sms);
+uint64_t effect_stagger(const struct model *model, uint64_t block_ns, uint32_t part,
+			uint32_t parts);
+uint64_t effect_least_ns(const struct model *model, const struct op *op); /* of any block */
 
 /* model_kernel.c */
 void kernel_set_shape(struct model *model, struct op *op, const struct model_op_desc *desc);

@@ -172,28 +172,41 @@ void kernel_stop(struct model *model, struct op *op)
 	timer_clear(model, op->stream);
 }
 
+/* Blocks for `sms` SMs that are free. */
+static void kernel_place(struct model *model, struct runq *runq, struct op *op, uint32_t sms)
+{
+	uint64_t now_vns = runq_now(model, runq), block_ns = effect_block_ns(model, runq, op, sms);
+	uint32_t parts = effect_parts(model, op, sms);
+
+	for (uint32_t part = 0; part < parts; part++) {
+		uint32_t share = sms * (part + 1) / parts - sms * part / parts;
+		uint64_t room = (uint64_t)share * op->blocks_per_sm, end_vns = now_vns;
+		uint32_t blocks = room < op->blocks_left ? (uint32_t)room : op->blocks_left;
+
+		if (block_ns != MODEL_UNKNOWN)
+			end_vns += effect_stagger(model, block_ns, part, parts);
+		group_add(model, op, end_vns, blocks, share);
+		op->blocks_left -= blocks;
+	}
+	op->sms += sms;
+	runq->free_sms -= sms;
+	runq->class_sms[op->bw_class] += sms;
+}
+
 static void kernel_feed(struct model *model, struct runq *runq, struct op *op)
 {
-	uint32_t sms = divide_up(op->blocks_left, op->blocks_per_sm), blocks;
-	uint64_t now_vns = runq_now(model, runq), block_ns;
+	uint32_t sms = divide_up(op->blocks_left, op->blocks_per_sm);
 	bool enters = !op->sms;
 
 	if (sms > op->max_sms - op->sms)
 		sms = op->max_sms - op->sms;
 	if (sms > runq->free_sms)
 		sms = runq->free_sms;
-	blocks = (uint64_t)sms * op->blocks_per_sm < op->blocks_left ? sms * op->blocks_per_sm
-								     : op->blocks_left;
 	if (op->start_ns == MODEL_NEVER)
 		op->start_ns = model->now_ns;
 	if (op->state != OP_RUNNING)
 		op_set_state(op, OP_RUNNING);
-	block_ns = effect_block_ns(model, runq, op, sms);
-	group_add(model, op, block_ns == MODEL_UNKNOWN ? now_vns : now_vns + block_ns, blocks, sms);
-	op->blocks_left -= blocks;
-	op->sms += sms;
-	runq->free_sms -= sms;
-	runq->class_sms[op->bw_class] += sms;
+	kernel_place(model, runq, op, sms);
 	if (enters)
 		kernel_enter(model, op);
 	kernel_retime(model, op);
@@ -294,8 +307,8 @@ void kernel_resolve(struct model *model, struct op *op)
 	struct proc *proc = &model->proc[op->proc];
 	bool late;
 
-	if (op->cost_ns < proc->hungry_cost_ns)
-		proc->hungry_cost_ns = op->cost_ns;
+	if (effect_least_ns(model, op) < proc->hungry_cost_ns)
+		proc->hungry_cost_ns = effect_least_ns(model, op);
 	if (op->group_head == MODEL_NONE)
 		return;
 	if (kernel_would_be_over(model, op, now_vns)) {

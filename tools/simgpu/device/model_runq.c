@@ -45,8 +45,8 @@ void kernel_set_hungry(struct model *model, struct op *op, bool hungry)
 	if (hungry && !was) {
 		if (!proc->hungry++)
 			proc->hungry_cost_ns = MODEL_NEVER;
-		if (op->cost_ns < proc->hungry_cost_ns)
-			proc->hungry_cost_ns = op->cost_ns;
+		if (effect_least_ns(model, op) < proc->hungry_cost_ns)
+			proc->hungry_cost_ns = effect_least_ns(model, op);
 		heap_set(model, &runq->hungry, HEAP_HUNGRY, op->stream, kernel_rank(model, op));
 	} else if (!hungry && was) {
 		proc->hungry--;
