@@ -309,6 +309,65 @@ START_TEST(few_sms_have_few_parts)
 }
 END_TEST
 
+/* ---- merging ---- */
+
+START_TEST(short_waves_are_merged_into_as_much_time)
+{
+	static const struct {
+		uint32_t blocks;
+		uint64_t block_ns, must_ns;
+		uint32_t played; /* blocks */
+	} cases[] = {
+		{800, 10 * US, 100 * US, 240}, /* 10 waves: 3 of 33.3 us */
+		{810, 10 * US, 110 * US, 221}, /* 11, the last one of 10: 3, the last one of 61 */
+		{160, 10 * US, 20 * US, 80},   /* 2 waves: one */
+		{85, 14 * US, 28 * US, 43},    /* one, not all of it */
+		{160, 30 * US, 60 * US, 160},  /* long enough */
+		{80, 5 * US, 5 * US, 80},      /* one wave is no shorter than it is */
+		{80000, 100, 100 * US, 240},   /* 1000 waves of 100 ns */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model_desc desc = device_desc(80, true);
+		struct model_progress progress;
+		struct model_done done;
+		uint64_t op;
+
+		desc.merge_ns = 30 * US;
+		start_with(desc);
+		op = device_submit(model, 0, stream[0],
+				   kernel_of(cases[i].blocks, cases[i].block_ns));
+		ck_assert(model_get_progress(model, op, &progress));
+		ck_assert_uint_eq(progress.blocks, cases[i].played);
+		run_to(200 * US);
+		done = device_take(model, proc[0], op);
+		ck_assert_uint_le(done.end_ns, cases[i].must_ns);
+		ck_assert_uint_gt(done.end_ns + 3, cases[i].must_ns); /* a ns a wave is lost */
+	}
+}
+END_TEST
+
+START_TEST(an_unknown_length_is_not_merged)
+{
+	struct model_desc desc = device_desc(80, true);
+	struct model_op_desc kernel = kernel_of(800, MODEL_UNKNOWN);
+	struct model_progress progress;
+	uint64_t op;
+
+	desc.merge_ns = 30 * US;
+	desc.stagger_permille = 120;
+	start_with(desc);
+	kernel.functional = 1;
+	op = device_submit(model, 0, stream[0], kernel);
+	ck_assert(model_get_progress(model, op, &progress));
+	ck_assert_uint_eq(progress.blocks, 800);
+	model_functional_done(model, 25 * US, op, 10 * US);
+	run_to(200 * US);
+	/* Staggered from the first wave that begins when its length is known. */
+	device_expect(model, proc[0], op, 0, 101200);
+}
+END_TEST
+
 static void add(TCase *tcase)
 {
 	tcase_add_test(tcase, bandwidth_that_is_asked_for_twice_stretches);
@@ -326,6 +385,8 @@ static void add(TCase *tcase)
 	tcase_add_test(tcase, a_part_of_a_wave_goes_to_the_sms_that_come_first);
 	tcase_add_test(tcase, one_wave_is_not_staggered);
 	tcase_add_test(tcase, few_sms_have_few_parts);
+	tcase_add_test(tcase, short_waves_are_merged_into_as_much_time);
+	tcase_add_test(tcase, an_unknown_length_is_not_merged);
 }
 
 int main(void)

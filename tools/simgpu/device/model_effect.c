@@ -14,6 +14,9 @@
  * length, in STAGGER_PARTS parts of its SMs, and so do all later ones: SMs come free little by
  * little. Over sizes of the last wave the mean length of a kernel stays what it was; full waves
  * end that much later.
+ *
+ * Merging. Waves shorter than merge_ns are played as fewer, longer ones, which take as long
+ * together: a kernel of many tiny waves costs no more events than a long one.
  */
 
 #include "device/model_impl.h"
@@ -92,4 +95,19 @@ uint64_t effect_least_ns(const struct model *model, const struct op *op)
 	if (!is_staggered(model, op))
 		return op->cost_ns;
 	return scaled(op->cost_ns, WHOLE - model->desc.stagger_permille);
+}
+
+void effect_merge(const struct model *model, uint64_t per_wave, uint32_t *blocks,
+		  uint64_t *block_ns)
+{
+	uint64_t waves = (*blocks + per_wave - 1) / per_wave, total_ns, merged;
+
+	if (waves < 2 || *block_ns >= model->desc.merge_ns)
+		return;
+	total_ns = waves * *block_ns;
+	merged = total_ns / model->desc.merge_ns;
+	if (!merged)
+		merged = 1;
+	*blocks = (uint32_t)((*blocks * merged + waves - 1) / waves);
+	*block_ns = total_ns / merged;
 }

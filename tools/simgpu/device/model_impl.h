@@ -87,6 +87,9 @@ uint64_t effect_block_ns(const struct model *model, const struct runq *runq, con
 uint32_t effect_parts(const struct model *model, const struct op *op, uint32_t sms);
 uint64_t effect_stagger(const struct model *model, uint64_t block_ns, uint32_t part,
 			uint32_t parts);
+/* Turns short waves into fewer that take as long together. */
+void effect_merge(const struct model *model, uint64_t per_wave, uint32_t *blocks,
+		  uint64_t *block_ns);
 uint64_t effect_least_ns(const struct model *model, const struct op *op); /* of any block */
 
 /* model_kernel.c */

@@ -24,7 +24,8 @@ void kernel_set_cost(struct op *op, uint64_t block_ns)
 
 void kernel_set_shape(struct model *model, struct op *op, const struct model_op_desc *desc)
 {
-	uint64_t per_wave;
+	uint64_t per_wave, block_ns = desc->block_ns;
+	uint32_t blocks = desc->blocks;
 
 	op->asked_sms =
 		desc->max_sms && desc->max_sms < model->desc.sms ? desc->max_sms : model->desc.sms;
@@ -32,13 +33,14 @@ void kernel_set_shape(struct model *model, struct op *op, const struct model_op_
 	op->bw_class = (uint8_t)desc->bw_class;
 	op->blocks_per_sm = desc->blocks_per_sm ? desc->blocks_per_sm : 1;
 	per_wave = (uint64_t)op->max_sms * op->blocks_per_sm;
-	op->scale = divide_up(desc->blocks, per_wave * MODEL_MAX_WAVES);
-	op->blocks = divide_up(desc->blocks, op->scale);
+	effect_merge(model, per_wave, &blocks, &block_ns);
+	op->scale = divide_up(blocks, per_wave * MODEL_MAX_WAVES);
+	op->blocks = divide_up(blocks, op->scale);
 	op->blocks_left = op->blocks;
 	op->blocks_done = 0;
 	op->sms = 0;
 	op->group_head = op->group_tail = MODEL_NONE;
-	kernel_set_cost(op, desc->block_ns);
+	kernel_set_cost(op, block_ns);
 }
 
 /* ---- groups ---- */
