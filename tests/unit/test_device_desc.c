@@ -35,6 +35,13 @@ static const char *const good[] = {
 	"launch_latency = \"4 us\";",
 	"kernel_gap = \"900 ns\";",
 	"copy_latency = \"0.000008 s\";",
+	"saturation_memory = 15;",
+	"saturation_unknown = 25;",
+	"saturation_compute = 50;",
+	"corun_slowdown = \"10 %\";",
+	"stagger = \"12.5 %\";",
+	"merge = \"30 us\";",
+	"age_from_ready = true;",
 };
 
 #define LINES (sizeof(good) / sizeof(good[0]))
@@ -95,6 +102,28 @@ START_TEST(every_key_lands_in_its_field)
 	ck_assert_uint_eq(desc.launch_latency_ns, 4000);
 	ck_assert_uint_eq(desc.kernel_gap_ns, 900);
 	ck_assert_uint_eq(desc.copy_latency_ns, 8000);
+	ck_assert_uint_eq(desc.saturation_sms[MODEL_CLASS_MEMORY], 15);
+	ck_assert_uint_eq(desc.saturation_sms[MODEL_CLASS_UNKNOWN], 25);
+	ck_assert_uint_eq(desc.saturation_sms[MODEL_CLASS_COMPUTE], 50);
+	ck_assert_uint_eq(desc.corun_permille, 100);
+	ck_assert_uint_eq(desc.stagger_permille, 125);
+	ck_assert_uint_eq(desc.merge_ns, 30000);
+	ck_assert_uint_eq(desc.age_from_ready, 1);
+}
+END_TEST
+
+START_TEST(effects_of_sharing_are_off_unless_said)
+{
+	static const uint32_t none[MODEL_CLASSES];
+
+	for (unsigned int line = 23; line <= LINES; line++)
+		ck_assert_int_eq(load_with(line, ""), 0);
+	ck_assert_int_eq(desc_load(PRESETS "h100.conf", DESC_MPS_FILE, &desc, &error), 0);
+	ck_assert_mem_eq(desc.saturation_sms, none, sizeof(none));
+	ck_assert_uint_eq(desc.corun_permille, 0);
+	ck_assert_uint_eq(desc.stagger_permille, 0);
+	ck_assert_uint_eq(desc.merge_ns, 0);
+	ck_assert_uint_eq(desc.age_from_ready, 0);
 }
 END_TEST
 
@@ -148,6 +177,11 @@ START_TEST(mistakes_name_their_line)
 	assert_refused(8, "shared_per_block = \"101 KiB\";", 8, "more than shared_per_sm");
 	assert_refused(13, "context = \"2 GB\";", 13, "context is not less than memory");
 	assert_refused(5, "threads_per_sm = ;", 5, "syntax error");
+	assert_refused(23, "saturation_memory = 0;", 23, "out of range: 1 to 100000");
+	assert_refused(26, "corun_slowdown = 10;", 26, "a number and a unit in quotes: % or");
+	assert_refused(27, "stagger = \"51 %\";", 27,
+		       "stagger is out of range: 0 permille to 50 %");
+	assert_refused(29, "age_from_ready = 1;", 29, "must be true or false");
 }
 END_TEST
 
@@ -219,6 +253,11 @@ START_TEST(quantities)
 	ck_assert_str_eq(text, "0 B");
 	quantity_print(QUANTITY_BYTES, 3ull << 30, text, sizeof(text));
 	ck_assert_str_eq(text, "3 GiB");
+	ck_assert_int_eq(quantity_parse(QUANTITY_PERMILLE, "0.05 %", &value), -EINVAL);
+	ck_assert_int_eq(quantity_parse(QUANTITY_PERMILLE, "12.5 %", &value), 0);
+	ck_assert_uint_eq(value, 125);
+	quantity_print(QUANTITY_PERMILLE, 125, text, sizeof(text));
+	ck_assert_str_eq(text, "125 permille");
 }
 END_TEST
 
@@ -230,6 +269,7 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, every_key_lands_in_its_field);
+	tcase_add_test(tcase, effects_of_sharing_are_off_unless_said);
 	tcase_add_test(tcase, same_text_gives_same_bytes);
 	tcase_add_test(tcase, mps_is_off_unless_said_and_can_be_overridden);
 	tcase_add_test(tcase, cost_table_is_passed_over);

@@ -33,6 +33,15 @@ struct field {
 		key, FIELD_QUANTITY, QUANTITY_##kind, MEMBER(member), low, high, false \
 	}
 
+#define EFFECT(key, kind, member, high) \
+	{ \
+		key, FIELD_QUANTITY, QUANTITY_##kind, MEMBER(member), 0, high, true \
+	}
+#define SATURATION(key, class) \
+	{ \
+		key, FIELD_COUNT, 0, MEMBER(saturation_sms[MODEL_CLASS_##class]), 1, 100000, true \
+	}
+
 #define SECOND_NS 1000000000ull
 #define GIB (1ull << 30)
 
@@ -61,6 +70,14 @@ static const struct field fields[] = {
 	QUANTITY("launch_latency", NS, launch_latency_ns, 0, SECOND_NS),
 	QUANTITY("kernel_gap", NS, kernel_gap_ns, 0, SECOND_NS),
 	QUANTITY("copy_latency", NS, copy_latency_ns, 0, SECOND_NS),
+	/* Effects of sharing: none where they are not said. */
+	SATURATION("saturation_memory", MEMORY),
+	SATURATION("saturation_unknown", UNKNOWN),
+	SATURATION("saturation_compute", COMPUTE),
+	EFFECT("corun_slowdown", PERMILLE, corun_permille, 10000),
+	EFFECT("stagger", PERMILLE, stagger_permille, 500),
+	EFFECT("merge", NS, merge_ns, SECOND_NS),
+	{"age_from_ready", FIELD_BOOL, 0, MEMBER(age_from_ready), 0, 0, true},
 	{"costs", FIELD_IGNORED, 0, 0, 0, 0, 0, true},
 };
 

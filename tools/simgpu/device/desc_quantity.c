@@ -31,6 +31,7 @@ static const struct {
 	[QUANTITY_BYTES_PER_US] = {"MB/s, GB/s or TB/s",
 				   {{"TB/s", 1000000}, {"GB/s", 1000}, {"MB/s", 1}}},
 	[QUANTITY_KHZ] = {"kHz, MHz or GHz", {{"GHz", 1000000}, {"MHz", 1000}, {"kHz", 1}}},
+	[QUANTITY_PERMILLE] = {"% or permille", {{"%", 10}, {"permille", 1}}},
 };
 
 const char *quantity_units(enum quantity_kind kind)
