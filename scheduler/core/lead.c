@@ -17,6 +17,7 @@
 
 struct lead_field {
 	uint32_t backlogged; /* tenants */
+	uint32_t rivals;     /* tenants that were, at some look since the last slow tick */
 	uint32_t gates;
 	uint64_t least_ns; /* virtual time of the slowest */
 };
@@ -81,6 +82,11 @@ static struct lead_field lead_survey(struct engine *engine, struct device *devic
 			engine->tenant[t] ? &engine->tenant[t]->on[device->index] : NULL;
 		if (share)
 			lead_raise(share, usable_ns);
+		if (share && share->backlogged)
+			share->backlogged_ns = now_ns;
+		if (share && share->gates && share->backlogged_ns &&
+		    now_ns - share->backlogged_ns <= CORE_SLOW_TICK_NS)
+			field.rivals++;
 		if (!share || !share->backlogged)
 			continue;
 		field.backlogged++;
@@ -124,7 +130,9 @@ static void lead_grant(struct device *device, struct gate *gate, const struct le
 		room_ns == CORE_NO_LIMIT ? CORE_NO_LIMIT : gate->usage.launched_ns + room_ns;
 	if (field->gates == 1)
 		gate->next.flags |= SLUICE_GRANT_EXCLUSIVE;
-	if (field->backlogged >= 2) {
+	/* A pipe that is empty at this look, at the end of an iteration, is full at the next; whoever
+	 * waits for its window says nothing, so nobody would look before the slow tick. */
+	if (field->rivals >= 2) {
 		gate->next_watch = true;
 		if (now_ns + look_ns < device->next_ns)
 			device->next_ns = now_ns + look_ns;

@@ -29,8 +29,9 @@ struct share {
 	uint32_t members;      /* and how many of them launch */
 	/* Side by side: what virtual_ns should be by now, had it used its share since it has room */
 	uint64_t floor_ns;
-	bool had_room;	       /* the last round left it some */
-	uint64_t held_seen_ns; /* last round that found it held */
+	bool had_room;		/* the last round left it some */
+	uint64_t held_seen_ns;	/* last round that found it held */
+	uint64_t backlogged_ns; /* side by side: last round that found it backlogged */
 	/* gpu.max: launched in this period, with what earlier ones overdrew; end 0: not counted */
 	uint64_t spent_ns;
 	uint64_t period_end_ns;
