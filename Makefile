@@ -83,6 +83,7 @@ RUNTIME_C := $(wildcard tools/simgpu/runtime/*.c)
 SAMPLES_C := $(wildcard samples/*.c)
 SAMPLES_CU := $(wildcard samples/*.cu)
 DEMO_C := $(wildcard tools/demo/*.c)
+PLAN_C := $(wildcard tools/plan/*.c)
 UNIT_C := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 NULLDRIVER_C := $(wildcard tests/bench/nulldriver/*.c)
 BENCH_C := $(wildcard tests/bench/*.c)
@@ -100,6 +101,9 @@ CLI_O := $(call objs,$(CLI_C))
 DEVICE_O := $(call objs,$(DEVICE_C))
 PTX_O := $(call objs,$(PTX_C))
 DRIVER_O := $(call objs,$(DRIVER_C)) $(B)/obj/gen/driver_stubs.o $(B)/obj/gen/driver_table.o
+# The planner plays the daemon's core and the shim's decision, the very objects.
+PLAN_O := $(call objs,$(PLAN_C))
+PLAN_NEEDS := $(CORE_O) $(DEVICE_O) $(call objs,shim/gate_decide.c)
 RUNTIME_O := $(call objs,$(RUNTIME_C)) $(B)/obj/gen/runtime_stubs.o
 
 LIBSLUICE := $(B)/lib/libsluice.so
@@ -133,7 +137,8 @@ $(B)/obj/shim/%.o: private override CFLAGS += -fPIC -fvisibility=hidden -ftls-mo
 $(B)/obj/shim/%.o: private override CPPFLAGS += $(CUDA_CPPFLAGS)
 $(B)/obj/scheduler/core/%.o: private override CFLAGS += $(STRICT)
 $(B)/obj/scheduler/daemon/%.o: private override CPPFLAGS += -Ischeduler $(LIBCONFIG_CFLAGS) $(SYSTEMD_CFLAGS)
-$(B)/obj/tools/sluice/%.o: private override CPPFLAGS += $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
+$(B)/obj/tools/sluice/%.o: private override CPPFLAGS += -Itools -Itools/simgpu $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
+$(B)/obj/tools/plan/%.o: private override CPPFLAGS += -Itools -Itools/simgpu -Ischeduler -Ishim $(JANSSON_CFLAGS) $(LIBCONFIG_CFLAGS)
 $(B)/obj/tools/demo/%.o: private override CPPFLAGS += $(JANSSON_CFLAGS)
 $(B)/obj/tools/simgpu/%.o: private override CFLAGS += -fPIC -fvisibility=hidden
 $(B)/obj/tools/simgpu/%.o: private override CPPFLAGS += -Itools/simgpu $(CUDA_CPPFLAGS) $(LIBCONFIG_CFLAGS)
@@ -182,6 +187,7 @@ $(eval $(call archive,core,$(CORE_O)))
 $(eval $(call archive,daemon,$(call without_main,$(DAEMON_O))))
 $(eval $(call archive,cli,$(call without_main,$(CLI_O))))
 $(eval $(call archive,device,$(DEVICE_O)))
+$(eval $(call archive,plan,$(PLAN_O) $(PLAN_NEEDS)))
 $(eval $(call archive,ptx,$(PTX_O)))
 $(eval $(call archive,driver,$(DRIVER_O)))
 $(eval $(call archive,shim,$(SHIM_O)))
@@ -190,7 +196,8 @@ $(eval $(call archive,shim_support,$(call objs,$(SHIM_SUPPORT_C))))
 A = $(B)/lib/lib$(1).a
 LIBS_core = $(call A,core)
 LIBS_daemon = $(call A,daemon) $(call A,core) $(LIBCONFIG_LIBS) $(SYSTEMD_LIBS)
-LIBS_cli = $(call A,cli) $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
+LIBS_cli = $(call A,cli) $(call A,plan) $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
+LIBS_plan = $(call A,plan) $(JANSSON_LIBS) $(LIBCONFIG_LIBS) -lm
 LIBS_device = $(call A,device) $(LIBCONFIG_LIBS)
 LIBS_ptx = $(call A,ptx) -lm
 # Whole, since a weak refusal must not keep the file that implements the name out.
@@ -212,9 +219,9 @@ $(SLUICED): $(DAEMON_O) $(CORE_O)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) $(HARDEN) -pthread -o $@ $^ $(LIBCONFIG_LIBS) $(SYSTEMD_LIBS)
 
-$(SLUICE): $(CLI_O)
+$(SLUICE): $(CLI_O) $(PLAN_O) $(PLAN_NEEDS)
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) $(HARDEN) -o $@ $^ $(JANSSON_LIBS) $(LIBCONFIG_LIBS) -ldl
+	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) $(HARDEN) -o $@ $^ $(JANSSON_LIBS) $(LIBCONFIG_LIBS) -ldl -lm
 
 $(LIBCUDA): $(DRIVER_O) $(PTX_O) $(DEVICE_O) tools/simgpu/driver/libcuda.map
 	@mkdir -p $(@D)

@@ -15,7 +15,7 @@ forbid()
 	bad=1
 }
 
-for folder in include/sluice shim scheduler/core scheduler/daemon tools/sluice tools/demo; do
+for folder in include/sluice shim scheduler/core scheduler/daemon tools/sluice tools/demo tools/plan; do
 	ls "$folder"/*.[ch] >/dev/null 2>&1 || continue
 	case $folder in
 	include/sluice)
@@ -29,6 +29,9 @@ for folder in include/sluice shim scheduler/core scheduler/daemon tools/sluice t
 		;;
 	scheduler/daemon)
 		forbid "$folder/*.[ch]" 'cuda|jansson|shim|simgpu|device/|ptx/' 'the daemon depends on core, libconfig, libsystemd'
+		;;
+	tools/plan)
+		forbid "$folder/*.[ch]" 'cuda|systemd|daemon/|scheduler|ptx/|driver/|pthread|(shim/)?(gate|link|launch|activity|request)\.h' 'the planner plays the core, the device model, and of the shim gate_decide alone'
 		;;
 	*)
 		forbid "$folder/*.[ch]" 'core/|daemon/|scheduler|shim/|simgpu/|device/' 'tools never reach into scheduler, shim or simgpu'

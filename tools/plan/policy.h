@@ -18,6 +18,7 @@ struct workload;
 struct workload_op;
 
 #define PLAN_MAX_OPTIONS 16
+#define PLAN_OPEN UINT64_MAX /* preset of an option that may be left open */
 
 /* p99 at most so much: 0 where there is none. `extra_permille` is over alone. */
 struct plan_target {
@@ -55,10 +56,6 @@ struct plan_launch {
 	uint32_t stretch_permille; /* kernel time; preset 1000 */
 	uint64_t gpu_extra_ns;	   /* added to each piece's time on the GPU */
 	uint64_t host_extra_ns;	   /* added to the launching thread's time for each piece */
-	/* Pieces follow one another on the GPU, without the host: the next is asked about when the
-	 * one before has ended, sees no delay of launches and completions, and so stands for a
-	 * kernel whose blocks not started yet can be held back. */
-	bool chained;
 };
 
 enum plan_verdict { PLAN_GO, PLAN_HOLD };
@@ -113,7 +110,7 @@ uint32_t plan_policy_options(const struct plan_policy *policy);
 /* Index of the option; -ENOENT. */
 int plan_policy_option(const struct plan_policy *policy, const char *name);
 
-/* Waves of the launch's kernel on so many SMs, as the world plays it. */
+/* Waves of the operation's kernel on so many SMs of the world's device. */
 uint32_t plan_waves(const struct world *world, const struct workload_op *op, uint32_t sms);
 
 #endif

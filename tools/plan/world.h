@@ -37,10 +37,9 @@ struct world_config {
 	uint64_t loop_gap_ns;		    /* a loop between two launches (6 us) */
 	uint32_t loop_depth;		    /* launches that a loop's stream takes (1024) */
 	uint32_t noise_permille;	    /* of predictions, by kernel; 0: exact */
-	uint64_t coarse_ns;	  /* tiny waves are merged to blocks of so long (30 us); 0: not */
-	uint32_t warmup_requests; /* of each server, in no figure (50) */
-	uint64_t warmup_ns;	  /* best-effort work before that is in no figure */
-	uint64_t share_ns;	  /* between two samples of best-effort progress (100 ms) */
+	uint32_t warmup_requests;	    /* of each server, in no figure (50) */
+	uint64_t warmup_ns;		    /* best-effort work before that is in no figure */
+	uint64_t share_ns; /* between two samples of best-effort progress (100 ms) */
 };
 
 struct world_tenant {
@@ -78,6 +77,7 @@ struct world_record {
 	const uint64_t *progress_ns; /* nominal kernel ns complete, every share_ns from 0 */
 	uint32_t samples;
 	uint64_t done_ns;     /* nominal kernel ns complete after warm-up */
+	uint64_t start_ns;    /* when warm-up was over */
 	uint64_t measured_ns; /* time from warm-up to the end */
 	uint64_t iterations;  /* loops: complete ones after warm-up */
 	uint64_t held_ns, launches, pieces;
@@ -110,6 +110,9 @@ struct plan_proc *world_proc(struct world *world, uint32_t index);
 /* A held process's launch is asked about again at at_ns (now at the earliest; an earlier time that
  * was set stands). Add config->wake_ns where its thread sleeps. Ignored where none is held. */
 void world_wake(struct world *world, uint32_t proc, uint64_t at_ns);
+/* The process's kernels, in flight and launched from now on, hold at most so many SMs: 0 stops them
+ * where their running blocks end, UINT32_MAX lifts it. For policies that preempt kernels. */
+void world_limit(struct world *world, uint32_t proc, uint32_t max_sms);
 /* The policy's one timer: calls ->timer; UINT64_MAX: none. */
 void world_timer(struct world *world, uint64_t at_ns);
 /* Of the policy's own random numbers: same seed, same sequence. */

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A program: one thread, one stream. A server serves its requests one by one; a loop begins its
+ * next iteration when the last is done. Both launch a step's operations one after the other and
+ * then wait for them.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "plan/world_impl.h"
+
+#define QUEUE_MOST (1u << 20)
+
+/* ---- life ---- */
+
+static int host_attach(struct world *world, struct host *host, uint32_t index)
+{
+	int r = model_attach(world->model, 0, index + 1, 1, &host->model_proc);
+
+	if (!r)
+		r = model_set_priority(world->model, 0, host->model_proc, host->tenant.priority);
+	if (!r)
+		r = model_stream_create(world->model, host->model_proc, host->tenant.priority,
+					&host->stream);
+	return r;
+}
+
+int host_create(struct world *world, const struct world_tenant *tenant, struct host **ret_host)
+{
+	struct host *host = calloc(1, sizeof(*host));
+	struct random seed;
+	int r;
+
+	if (!host)
+		return -ENOMEM;
+	host->tenant = *tenant;
+	host->proc = (struct plan_proc){.index = world->hosts,
+					.latency = tenant->latency,
+					.weight = tenant->weight,
+					.gpu_max_permille = tenant->gpu_max_permille,
+					.gpu_min_permille = tenant->gpu_min_permille,
+					.target = tenant->target,
+					.workload = tenant->workload};
+	random_seed(&seed, world->config.seed);
+	random_fork(&seed, 2 * world->hosts + 1, &host->gaps);
+	random_fork(&seed, 2 * world->hosts + 2, &host->work);
+	host->step_ns = host->seen_at_ns = host->arrival_ns = MODEL_NEVER;
+	host->limit_sms = UINT32_MAX;
+	r = host_attach(world, host, world->hosts);
+	if (r) {
+		free(host);
+		return r;
+	}
+	*ret_host = host;
+	return 0;
+}
+
+void host_destroy(struct host *host)
+{
+	if (!host)
+		return;
+	free(host->request.item);
+	free(host->service.item);
+	free(host->progress.item);
+	free(host);
+}
+
+bool host_is_warm(const struct world *world, const struct host *host)
+{
+	return !host->tenant.latency || host->finished >= world->config.warmup_requests;
+}
+
+static uint64_t host_gap_ns(const struct world *world, struct host *host)
+{
+	const struct world_config *config = &world->config;
+
+	if (!host->tenant.latency)
+		return config->loop_gap_ns;
+	return config->gap_least_ns +
+	       random_below(&host->gaps, config->gap_most_ns - config->gap_least_ns + 1);
+}
+
+/* ---- requests ---- */
+
+static void host_next_arrival(struct host *host)
+{
+	arrivals_next(host->tenant.arrivals, &host->arrival_ns);
+}
+
+void host_start(struct world *world, struct host *host)
+{
+	host->state = host->tenant.latency ? HOST_IDLE : HOST_LAUNCH;
+	if (host->tenant.latency)
+		host_next_arrival(host);
+	else
+		host->step_ns = 0;
+}
+
+static struct world_request *host_request(struct host *host)
+{
+	return (struct world_request *)host->request.item + host->finished;
+}
+
+void host_arrival(struct world *world, struct host *host)
+{
+	struct world_request *request = vector_add(&host->request, sizeof(*request));
+
+	if (!request || host->arrived - host->finished >= QUEUE_MOST) {
+		world->error = request ? -EOVERFLOW : -ENOMEM;
+		return;
+	}
+	request->arrival_ns = world->now_ns;
+	host->arrived++;
+	if (world->policy->arrived)
+		world->policy->arrived(world->state, &host->proc, world->now_ns);
+	if (host->state == HOST_IDLE) {
+		host->state = HOST_LAUNCH;
+		host->step_ns = world->now_ns;
+	}
+	host_next_arrival(host);
+}
+
+/* A server's first launch of a step. */
+static void host_begin(struct world *world, struct host *host)
+{
+	host->proc.active = true;
+	host->proc.busy_since_ns = world->now_ns;
+	host->now = (struct world_service){
+		.request = host->finished, .step = host->step, .start_ns = world->now_ns};
+	record_met(world, &host->now);
+	if (!host->step)
+		host_request(host)->start_ns = world->now_ns;
+	if (world->policy->request_begin)
+		world->policy->request_begin(world->state, &host->proc);
+}
+
+static void host_finish_request(struct world *world, struct host *host)
+{
+	struct world_request *request = host_request(host);
+
+	request->end_ns = world->now_ns;
+	host->finished++;
+	arrivals_done(host->tenant.arrivals, world->now_ns);
+	if (host->arrival_ns == MODEL_NEVER)
+		host_next_arrival(host);
+	if (world->policy->finished)
+		world->policy->finished(world->state, &host->proc,
+					host_request(host)[-1].arrival_ns);
+	host->state = host->arrived > host->finished ? HOST_LAUNCH : HOST_IDLE;
+	host->step_ns = host->state == HOST_LAUNCH ? world->now_ns + world->config.turnaround_ns
+						   : MODEL_NEVER;
+}
+
+/* A server's synchronisation has returned. */
+static void host_end_service(struct world *world, struct host *host)
+{
+	struct world_service *service = vector_add(&host->service, sizeof(*service));
+
+	if (!service) {
+		world->error = -ENOMEM;
+		return;
+	}
+	host->now.end_ns = world->now_ns;
+	*service = host->now;
+	host->proc.active = false;
+	host->proc.idle_since_ns = world->now_ns;
+	if (world->policy->request_end)
+		world->policy->request_end(world->state, &host->proc, service->start_ns);
+	host->cursor = 0;
+	if (++host->step < host->tenant.workload->steps) {
+		host->state = HOST_LAUNCH;
+		host->step_ns = world->now_ns + host->tenant.workload->step_gap_ns;
+		return;
+	}
+	host->step = 0;
+	host_finish_request(world, host);
+}
+
+static void host_end_iteration(struct world *world, struct host *host)
+{
+	const struct workload *workload = host->tenant.workload;
+	bool over = host->step + 1 == workload->steps;
+
+	host->cursor = 0;
+	host->iterations += over;
+	host->step = over ? 0 : host->step + 1;
+	host->state = HOST_LAUNCH;
+	host->step_ns = world->now_ns + (over || !workload->step_gap_ns ? world->config.loop_gap_ns
+									: workload->step_gap_ns);
+}
+
+/* ---- launches ---- */
+
+static const struct workload_op *host_op(const struct host *host)
+{
+	return &host->tenant.workload->ops[host->cursor];
+}
+
+static void host_send(struct world *world, struct host *host, const struct workload_op *op,
+		      uint64_t work_ns, const struct flight *like)
+{
+	struct flight *flight = flight_at(&host->flights, host->flights.sent);
+	struct model_op_desc desc;
+	int r;
+
+	shape_op(world, host, op, work_ns, &host->launch, &desc);
+	if (host->limit_sms && host->limit_sms < desc.max_sms)
+		desc.max_sms = host->limit_sms;
+	*flight = *like;
+	flight->start_ns = world->now_ns + world->config.device.launch_latency_ns;
+	r = model_submit(world->model, world->now_ns, host->stream, &desc, &flight->op);
+	if (r) {
+		world->error = r;
+		return;
+	}
+	if (!host->limit_sms)
+		model_limit(world->model, world->now_ns, flight->op, 0);
+	host->flights.sent++;
+}
+
+/* A piece's part of a whole. */
+static uint64_t part(uint64_t whole, uint32_t piece, uint32_t pieces)
+{
+	return whole * (piece + 1) / pieces - whole * piece / pieces;
+}
+
+/* The nodes of a graph follow one another without the host; the unit is complete with the last. */
+static void host_send_unit(struct world *world, struct host *host, uint64_t cost_ns)
+{
+	const struct plan_launch *launch = &host->launch;
+	const struct workload_op *op = launch->op;
+	struct flight flight = {.what = op};
+
+	if (op->kind != WORKLOAD_GRAPH) {
+		flight.last = true;
+		flight.cost_ns = cost_ns;
+		flight.nominal_ns = part(op->ns, launch->piece, launch->pieces);
+		host_send(world, host, op, host->work_ns, &flight);
+		return;
+	}
+	for (uint32_t i = 1; i <= op->nodes; i++) {
+		flight.last = i == op->nodes;
+		flight.cost_ns = flight.last ? cost_ns : 0;
+		flight.nominal_ns = op[i].ns;
+		host_send(world, host, &op[i], shape_work(host, &op[i]), &flight);
+	}
+}
+
+static uint32_t host_needs(const struct workload_op *op)
+{
+	return op->kind == WORKLOAD_GRAPH ? op->nodes : 1;
+}
+
+static bool host_has_room(const struct world *world, const struct host *host)
+{
+	uint32_t count = flights_count(&host->flights), needs = host_needs(host_op(host));
+
+	return !count || (count + needs <= MODEL_STREAM_DEPTH && count < world->config.loop_depth &&
+			  host->flights.sent - host->flights.seen + needs <= HOST_RING);
+}
+
+static void host_note_unit(struct host *host, const struct workload_op *op)
+{
+	host->launches++;
+	if (op->ns > host->longest_ns) {
+		host->longest_ns = op->ns;
+		host->longest_key = op->key;
+	}
+}
+
+static void host_launch(struct world *world, struct host *host)
+{
+	struct plan_launch *launch = &host->launch;
+	struct plan_proc *proc = &host->proc;
+	uint64_t cost_ns = part(launch->cost_ns, launch->piece, launch->pieces);
+
+	if (!launch->piece)
+		host_note_unit(host, launch->op);
+	if (!proc->in_flight)
+		proc->moved_ns = world->now_ns;
+	host_send_unit(world, host, cost_ns);
+	proc->launched_ns += cost_ns;
+	proc->in_flight++;
+	host->pieces++;
+	if (world->policy->launched)
+		world->policy->launched(world->state, proc, launch);
+	host->state = HOST_LAUNCH;
+	host->step_ns = world->now_ns + launch->host_extra_ns;
+	if (++launch->piece < launch->pieces)
+		return;
+	host->cursor += launch->op->kind == WORKLOAD_GRAPH ? 1 + launch->op->nodes : 1;
+	launch->op = NULL;
+	host->step_ns += host_gap_ns(world, host);
+}
+
+static void host_ask(struct world *world, struct host *host)
+{
+	struct plan_launch *launch = &host->launch;
+	struct plan_proc *proc = &host->proc;
+	uint64_t wake_ns = MODEL_NEVER;
+
+	if (!launch->op) {
+		*launch = (struct plan_launch){.op = host_op(host),
+					       .cost_ns = shape_predict(world, host, host_op(host)),
+					       .pieces = 1,
+					       .max_sms = UINT32_MAX,
+					       .stretch_permille = 1000};
+		host->work_ns = shape_work(host, launch->op);
+	}
+	if (world->policy->admit(world->state, proc, launch, &wake_ns) == PLAN_GO) {
+		if (proc->held_since_ns)
+			proc->held_ns += world->now_ns - proc->held_since_ns;
+		proc->held_since_ns = 0;
+		host_launch(world, host);
+		return;
+	}
+	if (!proc->held_since_ns)
+		proc->held_since_ns = world->now_ns;
+	host->state = HOST_HELD;
+	host->step_ns = wake_ns > world->now_ns ? wake_ns : world->now_ns + 1;
+}
+
+/* All of a step is launched. */
+static void host_sync(struct world *world, struct host *host)
+{
+	uint64_t after_ns = host->busy_ns + world->config.sync_ns;
+
+	host->state = HOST_SYNC;
+	host->step_ns = MODEL_NEVER;
+	if (!flights_count(&host->flights))
+		host->step_ns = after_ns > world->now_ns ? after_ns : world->now_ns;
+	if (!host->tenant.latency && world->policy->waiting)
+		world->policy->waiting(world->state, &host->proc);
+}
+
+void host_step(struct world *world, struct host *host)
+{
+	host->step_ns = MODEL_NEVER;
+	if (host->state == HOST_SYNC) {
+		if (host->tenant.latency)
+			host_end_service(world, host);
+		else
+			host_end_iteration(world, host);
+		return;
+	}
+	if (host->cursor == host->tenant.workload->n_ops) {
+		host_sync(world, host);
+		return;
+	}
+	if (!host_has_room(world, host)) {
+		host->state = HOST_FULL;
+		return;
+	}
+	if (host->tenant.latency && !host->proc.active)
+		host_begin(world, host);
+	host_ask(world, host);
+}
+
+/* ---- completions ---- */
+
+void host_ended(struct world *world, struct host *host, const struct model_done *done)
+{
+	struct flight *flight = flight_at(&host->flights, host->flights.done);
+
+	if (flight->op != done->op) {
+		world->error = -EPROTO; /* a stream ends in order */
+		return;
+	}
+	host->flights.done++;
+	flight->end_ns = host->busy_ns = done->end_ns;
+	host->ended_ns += flight->cost_ns;
+	host->progress_ns += flight->nominal_ns;
+	if (host->seen_at_ns == MODEL_NEVER)
+		host->seen_at_ns = done->end_ns + world->config.visible_ns;
+	if (host->state == HOST_FULL) {
+		host->state = HOST_LAUNCH;
+		host->step_ns = world->now_ns;
+	}
+	if (host->state == HOST_SYNC && !flights_count(&host->flights))
+		host->step_ns = done->end_ns + world->config.sync_ns;
+}
+
+static void host_see_one(struct world *world, struct host *host, const struct flight *flight)
+{
+	struct plan_proc *proc = &host->proc;
+
+	if (!flight->last)
+		return;
+	proc->seen_ns += flight->cost_ns;
+	proc->in_flight--;
+	proc->moved_ns = world->now_ns;
+	if (world->policy->completed)
+		world->policy->completed(world->state, proc, flight->what, flight->cost_ns);
+}
+
+void host_see(struct world *world, struct host *host)
+{
+	struct flights *flights = &host->flights;
+
+	host->seen_at_ns = MODEL_NEVER;
+	while (flights->seen != flights->done) {
+		const struct flight *flight = flight_at(flights, flights->seen);
+		uint64_t at_ns = flight->end_ns + world->config.visible_ns;
+
+		if (at_ns > world->now_ns) {
+			host->seen_at_ns = at_ns;
+			break;
+		}
+		flights->seen++;
+		host_see_one(world, host, flight);
+	}
+}

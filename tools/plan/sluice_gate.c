@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/sluice_gate.h"
+
+#define WANT_CREDIT_NS 10000000u /* as the shim's gate.c: between two words about credit ... */
+#define WANT_AGAIN_NS 100000000u /* ... and about one and the same hold */
+#define NEAR_NS 1000000u	 /* as gate_wait.c: the longest sleep near an opening */
+#define FAR_NS 10000000u	 /* and of all */
+
+static bool gate_is_free(const struct sluice_gate *gate)
+{
+	uint32_t flags = gate->grant.flags;
+
+	return (flags & SLUICE_GRANT_LATENCY) &&
+	       !(flags & (SLUICE_GRANT_EXCESS | SLUICE_GRANT_PAUSED));
+}
+
+static struct gate_view gate_look(const struct sluice_gate *gate,
+				  const struct sluice_activity_seen *seen,
+				  const struct sluice_gate_terms *terms)
+{
+	const struct plan_proc *proc = gate->proc;
+	uint64_t in_flight_ns = proc->launched_ns - proc->seen_ns;
+
+	return (struct gate_view){
+		.gate_word = gate->word,
+		.flags = gate->grant.flags,
+		.credit_ns = gate->grant.credit_ns,
+		.window_ns = gate->grant.window_ns,
+		.guard_ns = gate->grant.guard_ns,
+		.progress_ns = terms->progress_ns,
+		.launched_ns = proc->launched_ns,
+		.in_flight_ns = in_flight_ns,
+		.done_ns = proc->moved_ns + in_flight_ns,
+		.moved_ns = proc->moved_ns,
+		/* Only best-effort processes map activity pages. */
+		.active = !proc->latency && seen->active,
+		.idle_since_ns = proc->latency || seen->active ? 0 : seen->idle_since_ns,
+	};
+}
+
+static void gate_tell(struct sluice_gate *gate, const struct sluice_gate_terms *terms,
+		      uint64_t now_ns)
+{
+	bool told = gate->want_ns && gate->want_word == gate->word;
+	uint64_t again_ns = gate->reason == GATE_CREDIT ? WANT_CREDIT_NS : WANT_AGAIN_NS;
+
+	if (gate->reason == GATE_WINDOW || gate->reason == GATE_GUARD ||
+	    (told && now_ns - gate->want_ns < again_ns))
+		return;
+	gate->want_ns = now_ns;
+	gate->want_word = gate->word;
+	if (gate->want_at_ns == UINT64_MAX)
+		gate->want_at_ns = now_ns + terms->message_ns;
+}
+
+static void gate_count(struct sluice_gate *gate, uint64_t now_ns)
+{
+	if (gate->counted || gate->reason == GATE_WINDOW)
+		return;
+	gate->counted = true;
+	gate->counted_since_ns = now_ns;
+}
+
+static void gate_uncount(struct sluice_gate *gate, uint64_t now_ns)
+{
+	if (gate->counted)
+		gate->counted_ns += now_ns - gate->counted_since_ns;
+	gate->counted = false;
+}
+
+/* When it looks again though nobody woke it: a sleeper's own deadline, or where it spins. */
+static uint64_t gate_look_again_ns(const struct sluice_gate *gate, uint64_t until_ns,
+				   uint64_t now_ns)
+{
+	switch (gate->reason) {
+	case GATE_GUARD: return until_ns;
+	case GATE_CREDIT:
+	case GATE_WINDOW: return now_ns + NEAR_NS;
+	default: return now_ns + FAR_NS;
+	}
+}
+
+bool sluice_gate_ask(struct sluice_gate *gate, const struct sluice_activity_seen *seen,
+		     const struct sluice_gate_terms *terms, uint64_t cost_ns, uint64_t now_ns,
+		     uint64_t *ret_wake_ns)
+{
+	struct gate_view view;
+	uint64_t until_ns = 0;
+
+	if (gate_is_free(gate))
+		return true;
+	view = gate_look(gate, seen, terms);
+	gate->reason = gate_decide(&view, cost_ns, gate->proc->held_since_ns, now_ns, &until_ns);
+	if (gate->reason <= GATE_FORCED) {
+		gate->forced += gate->reason == GATE_FORCED;
+		gate_uncount(gate, now_ns);
+		return true;
+	}
+	gate_count(gate, now_ns);
+	gate_tell(gate, terms, now_ns);
+	*ret_wake_ns = gate_look_again_ns(gate, until_ns, now_ns);
+	return false;
+}
+
+struct event_usage sluice_gate_usage(const struct sluice_gate *gate, uint64_t now_ns)
+{
+	return (struct event_usage){
+		.launched_ns = gate->proc->launched_ns,
+		.completed_ns = gate->proc->seen_ns,
+		.held_ns = gate->counted_ns + (gate->counted ? now_ns - gate->counted_since_ns : 0),
+		.want = gate->counted};
+}
+
+void sluice_gate_grant(struct sluice_gate *gate, const struct grant *grant)
+{
+	bool was_open = !(gate->word & 1);
+
+	gate->grant = *grant;
+	if (was_open != grant->open)
+		gate->word++;
+}
