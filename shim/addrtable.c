@@ -72,9 +72,11 @@ static int shard_grow(struct addr_shard *shard)
 	return 0;
 }
 
-static int shard_put(struct addr_shard *shard, uint64_t key, uint64_t value)
+static int shard_put(struct addr_shard *shard, uint64_t key, uint64_t value, uint64_t *ret_old)
 {
 	uint32_t slot;
+
+	*ret_old = 0;
 
 	/* At most half full: each step beyond the first slot is a branch mispredicted, in the
 	 * search and in closing the gap. */
@@ -82,7 +84,9 @@ static int shard_put(struct addr_shard *shard, uint64_t key, uint64_t value)
 	    shard->count + 1 >= shard->capacity)
 		return -ENOMEM;
 	slot = slot_of(shard, key);
-	if (!shard->entry[slot].key)
+	if (shard->entry[slot].key)
+		*ret_old = shard->entry[slot].value;
+	else
 		shard->count++;
 	shard->entry[slot] = (struct addr_entry){.key = key, .value = value};
 	return 0;
@@ -117,7 +121,7 @@ static struct addr_entry *shard_find(struct addr_shard *shard, uint64_t key)
 	return entry->key ? entry : NULL;
 }
 
-int addrtable_put(struct addrtable *table, uint64_t key, uint64_t value)
+int addrtable_replace(struct addrtable *table, uint64_t key, uint64_t value, uint64_t *ret_old)
 {
 	struct addr_shard *shard = shard_of(table, key);
 	int error;
@@ -125,9 +129,16 @@ int addrtable_put(struct addrtable *table, uint64_t key, uint64_t value)
 	if (!key)
 		return -EINVAL;
 	futex_lock(&shard->lock);
-	error = shard_put(shard, key, value);
+	error = shard_put(shard, key, value, ret_old);
 	futex_unlock(&shard->lock);
 	return error;
+}
+
+int addrtable_put(struct addrtable *table, uint64_t key, uint64_t value)
+{
+	uint64_t old;
+
+	return addrtable_replace(table, key, value, &old);
 }
 
 bool addrtable_find(struct addrtable *table, uint64_t key, uint64_t *ret_value)

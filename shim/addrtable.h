@@ -38,6 +38,9 @@ struct addrtable {
 /* Puts the key in, over what it had. 0, -EINVAL for key 0, -ENOMEM. */
 int addrtable_put(struct addrtable *table, uint64_t key, uint64_t value);
 
+/* The same, and says what it had; 0: nothing. */
+int addrtable_replace(struct addrtable *table, uint64_t key, uint64_t value, uint64_t *ret_old);
+
 /* false: not there, *ret_value is unchanged. */
 bool addrtable_find(struct addrtable *table, uint64_t key, uint64_t *ret_value);
 bool addrtable_take(struct addrtable *table, uint64_t key, uint64_t *ret_value);

@@ -83,11 +83,25 @@ void mem_refund(struct mem_charge *charge)
 	charge->units = 0;
 }
 
+static void give_back(uint64_t value)
+{
+	struct mem_charge charge = charge_unpack(value);
+
+	mem_refund(&charge);
+}
+
 void mem_book(const struct mem_charge *charge, uint64_t address)
 {
-	if (charge->device && addrtable_put(table_of(charge->kind), address, charge_pack(charge)))
+	uint64_t old = 0;
+
+	if (!charge->device)
+		return;
+	if (addrtable_replace(table_of(charge->kind), address, charge_pack(charge), &old))
 		shim_log(SHIM_LOG_ERROR, "no memory for books: %lu bytes stay charged",
 			 (unsigned long)charge->units * SLUICE_ESCROW_UNIT);
+	/* The driver gives an address again as soon as its context is gone, which may be before the
+	 * context is swept out of the books; and some ends it does not tell us. */
+	give_back(old);
 }
 
 void mem_unbook(struct mem_charge *charge, enum mem_kind kind, uint64_t address)
@@ -107,13 +121,6 @@ void mem_settle(struct mem_charge *charge, CUresult result, uint64_t address)
 		mem_refund(charge);
 	else
 		mem_book(charge, address);
-}
-
-static void give_back(uint64_t value)
-{
-	struct mem_charge charge = charge_unpack(value);
-
-	mem_refund(&charge);
 }
 
 static bool drop_context(uint64_t key, uint64_t value, void *context)

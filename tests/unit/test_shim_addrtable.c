@@ -108,6 +108,20 @@ START_TEST(key_zero_is_no_key)
 }
 END_TEST
 
+START_TEST(what_is_replaced_is_told)
+{
+	uint64_t old = 7;
+
+	ck_assert_int_eq(addrtable_replace(&table, 5, 1, &old), 0);
+	ck_assert_uint_eq(old, 0);
+	ck_assert_int_eq(addrtable_replace(&table, 5, 2, &old), 0);
+	ck_assert_uint_eq(old, 1);
+	ck_assert(addrtable_take(&table, 5, &old));
+	ck_assert_uint_eq(old, 2);
+	addrtable_reset(&table);
+}
+END_TEST
+
 START_TEST(the_last_reference_takes_the_entry_out)
 {
 	const uint64_t mask = 0xffffff;
@@ -197,6 +211,7 @@ int main(void)
 
 	tcase_add_test(tcase, random_steps_agree_with_the_oracle);
 	tcase_add_test(tcase, key_zero_is_no_key);
+	tcase_add_test(tcase, what_is_replaced_is_told);
 	tcase_add_test(tcase, the_last_reference_takes_the_entry_out);
 	tcase_add_test(tcase, a_sweep_takes_what_it_is_told_to);
 	tcase_add_test(tcase, threads_do_not_lose_entries);

@@ -10,6 +10,7 @@
 
 #include <check.h>
 #include <limits.h>
+#include <pthread.h>
 
 #define UNIT SLUICE_ESCROW_UNIT
 #define MIB (1ull << 20)
@@ -36,6 +37,7 @@ static struct driver {
 	unsigned int calls;
 	unsigned int fail_at; /* the call of this number fails; 0: none */
 	CUstreamCaptureStatus capture;
+	void (*on_destroyed)(void); /* before the destroy returns */
 } driver;
 
 static struct CUctx_st {
@@ -268,6 +270,8 @@ static CUresult context_destroy(CUcontext context)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	drop_context(context);
 	driver.current = NULL;
+	if (driver.on_destroyed)
+		driver.on_destroyed();
 	return CUDA_SUCCESS;
 }
 
@@ -612,6 +616,42 @@ START_TEST(a_context_takes_its_memory_with_it)
 }
 END_TEST
 
+static void *allocate_again(void *address)
+{
+	driver.current = &contexts[0];
+	ck_assert_int_eq(cuMemAlloc_v2(address, 2 * MIB), CUDA_SUCCESS);
+	return NULL;
+}
+
+static CUdeviceptr again;
+
+static void another_thread_allocates(void)
+{
+	pthread_t thread;
+
+	driver.next -= 0x1000000;
+	ck_assert(!pthread_create(&thread, NULL, allocate_again, &again));
+	ck_assert(!pthread_join(thread, NULL));
+}
+
+START_TEST(an_address_that_comes_again_at_once_is_charged_once)
+{
+	CUcontext own;
+	CUdeviceptr a;
+
+	set_up();
+	ck_assert_int_eq(cuCtxCreate_v2(&own, 0, 0), CUDA_SUCCESS);
+	ck_assert_int_eq(cuMemAlloc_v2(&a, MIB), CUDA_SUCCESS);
+	driver.on_destroyed = another_thread_allocates;
+	ck_assert_int_eq(cuCtxDestroy_v2(own), CUDA_SUCCESS);
+	ck_assert_uint_eq(again, a);
+	ck_assert_uint_eq(used(0), 2 * MIB);
+	ck_assert_int_eq(cuMemFree_v2(again), CUDA_SUCCESS);
+	ck_assert_uint_eq(used(0), 0);
+	agree();
+}
+END_TEST
+
 START_TEST(a_handle_that_comes_again_is_another_context)
 {
 	CUcontext own;
@@ -767,6 +807,7 @@ int main(void)
 	tcase_add_test(tcase, a_handle_value_that_comes_again_is_another_allocation);
 	tcase_add_test(tcase, arrays_are_charged_by_their_descriptors);
 	tcase_add_test(tcase, a_context_takes_its_memory_with_it);
+	tcase_add_test(tcase, an_address_that_comes_again_at_once_is_charged_once);
 	tcase_add_test(tcase, a_handle_that_comes_again_is_another_context);
 	tcase_add_test(tcase, what_is_not_ours_passes_untouched);
 	tcase_add_test(tcase, a_tenant_sees_its_quota_and_not_the_device);
