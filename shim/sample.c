@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "inflight.h"
 #include "launch.h"
+#include "marker.h"
+#include "sluice/clock.h"
 
 #define SAMPLES 16
+#define OWNER_NS SLUICE_NS_PER_S /* for a few driver calls; who takes longer has been killed */
 
 enum { SAMPLE_FREE, SAMPLE_OWNED, SAMPLE_PENDING };
 
 struct sample {
-	_Atomic uint32_t state; /* SAMPLE_*; a change to OWNED (acquire) takes all the rest */
-	CUcontext context;	/* of the events */
+	_Atomic uint32_t state;	    /* SAMPLE_*; a change to OWNED (acquire) takes all the rest */
+	_Atomic(CUcontext) context; /* of the events; NULL: there are none. May be read unowned */
 	CUevent begin, end;
 	struct stream_state *stream;
 	struct predict_entry *entry;
@@ -53,12 +57,25 @@ static uint64_t conditions_now(const struct gate *gate)
 	return digest;
 }
 
+/* Gives up those of another context than the current one, where that lives. */
+static void events_leave(struct sample *sample)
+{
+	if (marker_context_enter(sample->context)) {
+		(void)real.cuEventDestroy_v2(sample->begin);
+		(void)real.cuEventDestroy_v2(sample->end);
+		marker_context_leave(true);
+	}
+	sample->context = NULL;
+}
+
+/* `context` is current. */
 static bool events_make(struct sample *sample, CUcontext context)
 {
 	if (sample->context == context)
 		return true;
-	/* Events of another context stay with it until it goes. */
-	if (sample->context || real.cuEventCreate(&sample->begin, 0) != CUDA_SUCCESS)
+	if (sample->context)
+		events_leave(sample);
+	if (real.cuEventCreate(&sample->begin, 0) != CUDA_SUCCESS)
 		return false;
 	if (real.cuEventCreate(&sample->end, 0) != CUDA_SUCCESS) {
 		(void)real.cuEventDestroy_v2(sample->begin);
@@ -68,18 +85,26 @@ static bool events_make(struct sample *sample, CUcontext context)
 	return true;
 }
 
-static struct sample *sample_pick(CUcontext context)
+static struct sample *sample_take(CUcontext with, CUcontext context)
 {
 	for (uint32_t i = 0; i < SAMPLES; i++) {
 		struct sample *sample = &samples[i];
 
-		if (!sample_own(sample, SAMPLE_FREE))
+		if ((with && sample->context != with) || !sample_own(sample, SAMPLE_FREE))
 			continue;
 		if (events_make(sample, context))
 			return sample;
 		sample_disown(sample, SAMPLE_FREE);
 	}
 	return NULL;
+}
+
+/* One with events of this context, else any: contexts take turns at the pool. */
+static struct sample *sample_pick(CUcontext context)
+{
+	struct sample *sample = sample_take(context, context);
+
+	return sample ? sample : sample_take(NULL, context);
 }
 
 struct sample *sample_begin(struct stream_state *stream, struct gate *gate,
@@ -93,6 +118,8 @@ struct sample *sample_begin(struct stream_state *stream, struct gate *gate,
 		return NULL;
 	calls = own_calls_begin();
 	sample = sample_pick(stream->context);
+	if (sample)
+		sample->gate = gate;
 	if (sample && real.cuEventRecord(sample->begin, stream->handle) != CUDA_SUCCESS) {
 		sample_disown(sample, SAMPLE_FREE);
 		sample = NULL;
@@ -103,7 +130,6 @@ struct sample *sample_begin(struct stream_state *stream, struct gate *gate,
 	sample->stream = stream;
 	sample->entry = entry;
 	sample->what = what;
-	sample->gate = gate;
 	futex_lock(&gate->lock);
 	sample->conditions = conditions_now(gate);
 	futex_unlock(&gate->lock);
@@ -178,22 +204,48 @@ void sample_harvest(struct predict *predict)
 	own_calls_end(calls);
 }
 
+static void sample_lose(struct sample *sample, bool was_pending)
+{
+	sample->context = NULL;
+	if (was_pending)
+		atomic_fetch_sub_explicit(&pending, 1, memory_order_relaxed);
+	sample_disown(sample, SAMPLE_FREE);
+}
+
 void sample_context_dying(CUcontext context)
+{
+	uint64_t end_ns = sluice_now_ns() + OWNER_NS;
+
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		struct sample *sample = &samples[i];
+
+		/* Another thread may be asking its events, which must not go under that. */
+		while (sample->context == context) {
+			bool was_pending = sample_own(sample, SAMPLE_PENDING);
+
+			if (was_pending || sample_own(sample, SAMPLE_FREE)) {
+				if (sample->context == context)
+					sample_lose(sample, was_pending);
+				else
+					sample_disown(sample,
+						      was_pending ? SAMPLE_PENDING : SAMPLE_FREE);
+			} else if (sluice_now_ns() > end_ns) {
+				break;
+			} else {
+				sched_yield();
+			}
+		}
+	}
+}
+
+void sample_device_dying(uint32_t ordinal)
 {
 	for (uint32_t i = 0; i < SAMPLES; i++) {
 		struct sample *sample = &samples[i];
-		bool was_pending = sample_own(sample, SAMPLE_PENDING);
+		CUcontext context = sample->context;
 
-		if (!was_pending && !sample_own(sample, SAMPLE_FREE))
-			continue;
-		if (sample->context == context) {
-			sample->context = NULL;
-			if (was_pending)
-				atomic_fetch_sub_explicit(&pending, 1, memory_order_relaxed);
-			sample_disown(sample, SAMPLE_FREE);
-		} else {
-			sample_disown(sample, was_pending ? SAMPLE_PENDING : SAMPLE_FREE);
-		}
+		if (context && sample->gate && sample->gate->ordinal == ordinal)
+			sample_context_dying(context);
 	}
 }
 

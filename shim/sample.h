@@ -35,8 +35,10 @@ void sample_end(struct sample *sample, bool submitted);
 /* Reads what is ready. Not under gate->lock. */
 void sample_harvest(struct predict *predict);
 
-/* The context's events go with it. */
+/* The context's events go with it: waits for whoever is asking them. Of all contexts of a device:
+ * where its primary one has been reset, others lose theirs as well. */
 void sample_context_dying(CUcontext context);
+void sample_device_dying(uint32_t ordinal);
 
 void sample_forked(void);
 

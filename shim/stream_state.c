@@ -308,16 +308,16 @@ void stream_context_dying(CUcontext context, int device_ordinal)
 			continue;
 		landed = landed && has_landed(stream);
 		bury(stream, true);
-		if (device_ordinal >= 0) {
+		if (device_ordinal >= 0)
 			marker_context_dying(stream->context, false);
-			sample_context_dying(stream->context);
-		}
 	}
 	crowd_patience = 0;
 	launch_context_changed();
 	if (device_ordinal < 0) {
 		marker_context_dying(context, landed);
 		sample_context_dying(context);
+	} else {
+		sample_device_dying((uint32_t)device_ordinal);
 	}
 }
 
