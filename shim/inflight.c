@@ -253,10 +253,13 @@ static void events_destroy(struct stream_state *stream)
 /* A dead stream whose marks have landed is done, and its word free. */
 static bool is_gone(struct stream_state *stream)
 {
+	uint64_t seen_ns;
 	bool gone;
 
 	if (!stream->dead || !stream_trylock(stream))
 		return false;
+	/* What a synchronisation showed complete has left its marks behind. */
+	(void)marks_take(stream, &seen_ns);
 	gone = stream->head == stream->tail;
 	if (gone && stream->track == TRACK_WORD)
 		marker_give_back(stream);

@@ -111,6 +111,23 @@ START_TEST(streams_beyond_the_table_are_gated_and_counted)
 }
 END_TEST
 
+/* Marks that a synchronisation made superfluous do not keep a stream's state. */
+START_TEST(a_stream_that_was_waited_for_leaves_nothing)
+{
+	rig_teach(KERNEL, 600 * US);
+	script.is_immediate = false;
+	for (int i = 0; i < 3; i++)
+		rig_launch_on(KERNEL, SCRIPT_STREAM(1));
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	cuStreamSynchronize(SCRIPT_STREAM(1));
+	ck_assert_uint_eq(gate_at(0)->stream_count, 2);
+	cuStreamDestroy_v2(SCRIPT_STREAM(0));
+	cuStreamDestroy_v2(SCRIPT_STREAM(1));
+	poll();
+	ck_assert_uint_eq(gate_at(0)->stream_count, 0);
+}
+END_TEST
+
 static _Atomic bool hall_is_open;
 
 static void *wait_in_hall(void *closure)
@@ -378,6 +395,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, rig_start, rig_finish);
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, streams_without_end_are_all_gated);
+	tcase_add_test(tcase, a_stream_that_was_waited_for_leaves_nothing);
 	tcase_add_test(tcase, streams_beyond_the_table_are_gated_and_counted);
 	tcase_add_test(tcase, threads_without_end_are_all_gated);
 	tcase_add_test(tcase, a_thread_that_is_gone_holds_the_others_once);
