@@ -11,6 +11,7 @@
 /* The markers of a page, registered for one context. */
 struct marker_context {
 	CUcontext context;		    /* NULL: unused */
+	unsigned long long id;		    /* the driver's; 0: it gives none */
 	struct sluice_channel_device *page; /* asked for; NULL: none yet */
 	char *base;			    /* NULL: refused */
 	CUdeviceptr device_base;
@@ -41,19 +42,26 @@ void marker_context_leave(bool pushed)
 
 /* ---- the page's registration ------------------------------------------------------------------ */
 
+/* A context may end without a call that we see, and another have its handle: that one has another
+ * number (CUDA 12), and what was registered went with the first. */
 static struct marker_context *context_record(CUcontext context)
 {
-	struct marker_context *unused = NULL;
+	struct marker_context *record = NULL;
+	unsigned long long id;
 
+	if (real.cuCtxGetId(context, &id) != CUDA_SUCCESS)
+		id = 0;
 	for (uint32_t i = 0; i < CONTEXTS; i++) {
-		if (state.context[i].context == context)
-			return &state.context[i];
-		if (!state.context[i].context && !unused)
-			unused = &state.context[i];
+		if (state.context[i].context == context) {
+			record = &state.context[i];
+			break;
+		}
+		if (!state.context[i].context && !record)
+			record = &state.context[i];
 	}
-	if (unused)
-		*unused = (struct marker_context){.context = context};
-	return unused;
+	if (record && (record->context != context || record->id != id))
+		*record = (struct marker_context){.context = context, .id = id};
+	return record;
 }
 
 /*

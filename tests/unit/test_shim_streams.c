@@ -343,6 +343,31 @@ START_TEST(a_context_s_end_does_not_fault_another_s_markers)
 }
 END_TEST
 
+static unsigned long long number;
+
+static CUresult context_number(CUcontext context, unsigned long long *id)
+{
+	*id = number;
+	return CUDA_SUCCESS;
+}
+
+/* What ended it was no call of ours; the next one has its handle. */
+START_TEST(a_context_that_ends_unseen_takes_its_registration_along)
+{
+	number = 1;
+	real.cuCtxGetId = context_number;
+	rig_teach(KERNEL, 600 * US);
+	fake_grant_changed(rig.session, 0);
+	launch_three(SCRIPT_STREAM(1));
+	ck_assert_uint_eq(script.registrations, 1);
+	script_change_context(SCRIPT_CONTEXT);
+	number = 2;
+	launch_three(SCRIPT_STREAM(1));
+	ck_assert_str_eq(script_log(SCRIPT_STREAM(1)), "KKWKKWKK");
+	ck_assert_uint_eq(script.faults, 0);
+}
+END_TEST
+
 START_TEST(an_event_that_could_not_be_recorded_shows_nothing)
 {
 	CUresult (*record)(CUevent, CUstream) = real.cuEventRecord;
@@ -405,6 +430,7 @@ int main(void)
 	tcase_add_test(tcase, events_of_a_dead_context_are_not_used);
 	tcase_add_test(tcase, nor_where_the_next_has_its_handle);
 	tcase_add_test(tcase, a_context_s_end_does_not_fault_another_s_markers);
+	tcase_add_test(tcase, a_context_that_ends_unseen_takes_its_registration_along);
 	tcase_add_test(tcase, an_event_that_could_not_be_recorded_shows_nothing);
 	tcase_add_test(tcase, no_marker_goes_astray_when_the_page_changes);
 	suite_add_tcase(suite, tcase);
