@@ -112,6 +112,7 @@ static inline struct model_op_desc book_desc(struct book *book)
 				     .blocks = 1 + (uint32_t)book_random(book, 40),
 				     .blocks_per_sm = 1 + (uint32_t)book_random(book, 3),
 				     .max_sms = (uint32_t)book_random(book, 6),
+				     .bw_class = (uint32_t)book_random(book, MODEL_CLASSES),
 				     .block_ns = 1 + book_random(book, 300),
 				     .duration_ns = book_random(book, 700)};
 
@@ -205,6 +206,16 @@ static inline void book_check_memory(struct book *book)
 	MUST_LE(sum, book->model->desc.memory_bytes);
 }
 
+static inline void book_limit(struct book *book)
+{
+	for (int i = 0; i < 10 && book->ops; i++) {
+		uint64_t op = book->op[book_random(book, book->ops)].id;
+		uint32_t sms = (uint32_t)book_random(book, 6);
+
+		model_limit(book->model, book_now(book), op, sms < 5 ? sms : UINT32_MAX);
+	}
+}
+
 /* One random thing. `advance` plays time forward. */
 static inline void book_step(struct book *book, void (*advance)(struct book *book, uint64_t to_ns))
 {
@@ -231,11 +242,19 @@ static inline void book_step(struct book *book, void (*advance)(struct book *boo
 		book_attach(book, p);
 	else if (dice == 97 && book_random(book, 10) == 0)
 		book_detach(book, p);
+	else if (dice == 98 && book->proc[p] != MODEL_NONE)
+		MUST_EQ(model_set_priority(book->model, book_now(book), book->proc[p],
+					   (int32_t)book_random(book, 16) - 8),
+			0);
+	else if (dice == 99)
+		book_limit(book);
 }
 
 /* Everything that is still queued comes to its end. */
 static inline void book_drain(struct book *book, void (*advance)(struct book *book, uint64_t to_ns))
 {
+	for (uint32_t i = 0; i < book->ops; i++)
+		model_limit(book->model, book_now(book), book->op[i].id, UINT32_MAX);
 	for (int round = 0; round < 1000000; round++) {
 		uint64_t next;
 		uint32_t left = 0;

@@ -33,6 +33,18 @@ static inline struct model_desc device_desc(uint32_t sms, bool mps)
 				   .idle_hold_ns = 50 * US};
 }
 
+/* All effects of sharing, strong enough to show on a few SMs. */
+static inline void device_share(struct model_desc *desc)
+{
+	desc->saturation_sms[MODEL_CLASS_UNKNOWN] = 6;
+	desc->saturation_sms[MODEL_CLASS_MEMORY] = 2;
+	desc->saturation_sms[MODEL_CLASS_COMPUTE] = 12;
+	desc->corun_permille = 100;
+	desc->stagger_permille = 120;
+	desc->merge_ns = 100;
+	desc->age_from_ready = 1;
+}
+
 static inline struct model *device_create(const struct model_desc *desc)
 {
 	size_t size = (model_size() + 63) & ~63ull;

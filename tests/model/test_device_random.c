@@ -84,8 +84,11 @@ static struct model_desc random_desc(uint64_t seed)
 static void one_run(uint64_t seed, int steps)
 {
 	struct model_desc desc = random_desc(seed);
-	struct model *model = device_create(&desc);
+	struct model *model;
 
+	if (seed % 4 < 2)
+		device_share(&desc);
+	model = device_create(&desc);
 	say_seed(seed);
 	book_open(&book, model, seed * 7919);
 	for (uint32_t p = 0; p < 4; p++)
@@ -154,9 +157,11 @@ START_TEST(the_same_seed_gives_the_same_times)
 	uint64_t sum[2];
 
 	for (int i = 0; i < 2; i++) {
-		struct model_desc desc = random_desc(6);
-		struct model *model = device_create(&desc);
+		struct model_desc desc = random_desc(7);
+		struct model *model;
 
+		device_share(&desc);
+		model = device_create(&desc);
 		book_open(&book, model, 42);
 		worked = 0;
 		for (uint32_t p = 0; p < 4; p++)

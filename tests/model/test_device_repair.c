@@ -221,6 +221,8 @@ static void scenario(uint64_t seed, enum call call)
 	desc.launch_latency_ns = seed % 2 * 30;
 	desc.context_bytes = 1 << 20;
 	desc.copy_engines = 1 + seed % 4;
+	if (seed & 1)
+		device_share(&desc);
 	model = device_create(&desc);
 	before = device_create(&desc);
 	book_open(&book, model, seed);
@@ -258,12 +260,14 @@ END_TEST
 START_TEST(repair_of_a_whole_model_changes_nothing)
 {
 	static struct book whole;
-	struct model_desc desc = device_desc(3, false);
+	struct model_desc desc = device_desc(3, _i & 1);
 	struct model_counters counters[2];
 	uint64_t end[2];
 
 	desc.slice_ns = 700;
 	desc.switch_ns = 40;
+	if (_i & 2)
+		device_share(&desc);
 	for (int repaired = 0; repaired < 2; repaired++) {
 		struct model *m = device_create(&desc);
 
@@ -292,7 +296,7 @@ static void add(TCase *tcase)
 #if defined(__x86_64__)
 	tcase_add_loop_test(tcase, dies_in_any_call, 0, CALLS);
 #endif
-	tcase_add_test(tcase, repair_of_a_whole_model_changes_nothing);
+	tcase_add_loop_test(tcase, repair_of_a_whole_model_changes_nothing, 0, 4);
 }
 
 int main(void)
