@@ -9,9 +9,9 @@ size_t copy_piece(CUstream key, size_t bytes)
 void copy_begin(struct copy *copy, enum predict_kind kind, uint64_t bytes, CUstream key,
 		uint32_t flags)
 {
-	struct sample_what what = {.kind = kind};
 	uint32_t guess_ns;
 	uint64_t tag = predict_bytes_tag(kind, bytes, &guess_ns);
+	struct sample_what what = {.kind = kind, .shape = tag};
 
 	copy->shows = COPY_SHOWS_NOTHING;
 	launch_begin(&copy->launch, tag, guess_ns, key, what, flags);

@@ -3,6 +3,7 @@
  * Graphs: one launch unit each, timed as a whole. Until one has been timed its cost is guessed from
  * the number of its nodes.
  */
+#include "known.h"
 #include "launch.h"
 
 #define NODE_GUESS_NS 20000u
@@ -53,15 +54,19 @@ CUresult CUDAAPI cuGraphUpload_ptsz(CUgraphExec hGraph, CUstream hStream)
 static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph graph)
 {
 	size_t nodes = 0;
-	uint64_t guess_ns;
+	uint64_t guess_ns, tag;
 
 	if (result != CUDA_SUCCESS || !shim_enter())
 		return result;
 	if (real.cuGraphGetNodes(graph, NULL, &nodes) != CUDA_SUCCESS || !nodes)
 		nodes = PREDICT_GRAPH_NS / NODE_GUESS_NS;
 	guess_ns = nodes * NODE_GUESS_NS;
-	predict_forget(&launch_predict, predict_graph_tag(*exec),
-		       guess_ns < PREDICT_MAX_NS ? (uint32_t)guess_ns : PREDICT_MAX_NS);
+	tag = predict_graph_tag(*exec);
+	if (guess_ns > PREDICT_MAX_NS)
+		guess_ns = PREDICT_MAX_NS;
+	predict_forget(&launch_predict, tag, (uint32_t)guess_ns);
+	known_meet_graph(&launch_predict, predict_find(&launch_predict, tag, (uint32_t)guess_ns),
+			 graph);
 	shim_leave();
 	return result;
 }

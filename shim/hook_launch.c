@@ -4,9 +4,10 @@
  */
 #include "launch.h"
 
-static struct sample_what kernel(CUfunction f, void *const *params)
+static struct sample_what kernel(CUfunction f, uint64_t shape, void *const *params)
 {
-	return (struct sample_what){.kind = PREDICT_KERNEL, .handle = f, .params = params};
+	return (struct sample_what){
+		.kind = PREDICT_KERNEL, .handle = f, .shape = shape, .params = params};
 }
 
 /*
@@ -21,9 +22,10 @@ static struct sample_what kernel(CUfunction f, void *const *params)
 #define KERNEL_ARGUMENTS \
 	f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, \
 		kernelParams, extra
-#define KERNEL_TAG \
-	predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, \
-			   sharedMemBytes)
+#define KERNEL_TAG KERNEL_TAG_OF(f)
+#define KERNEL_TAG_OF(function) \
+	predict_kernel_tag(function, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, \
+			   blockDimZ, sharedMemBytes)
 
 #define KERNEL_HOOK(name, per_thread) \
 	static __attribute__((noinline)) CUresult name##_looked_at(KERNEL_PARAMETERS) \
@@ -32,7 +34,8 @@ static struct sample_what kernel(CUfunction f, void *const *params)
 		CUresult result; \
 \
 		launch_begin(&launch, KERNEL_TAG, PREDICT_KERNEL_NS, \
-			     stream_key(hStream, per_thread), kernel(f, kernelParams), 0); \
+			     stream_key(hStream, per_thread), \
+			     kernel(f, KERNEL_TAG_OF(NULL), kernelParams), 0); \
 		result = real.name(KERNEL_ARGUMENTS); \
 		launch_end(&launch, result); \
 		return result; \
@@ -86,8 +89,8 @@ static CUresult config_slow(CUresult (*call)(const CUlaunchConfig *, CUfunction,
 	struct launch launch;
 	CUresult result;
 
-	launch_begin(&launch, config_tag(config, f), PREDICT_KERNEL_NS, key, kernel(f, params),
-		     config_flags(config));
+	launch_begin(&launch, config_tag(config, f), PREDICT_KERNEL_NS, key,
+		     kernel(f, config_tag(config, NULL), params), config_flags(config));
 	result = call(config, f, params, extra);
 	launch_end(&launch, result);
 	return result;
@@ -121,10 +124,12 @@ CUresult CUDAAPI cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction 
 
 /* ---- cooperative and old forms -------------------------------------------------------------------- */
 
-static void begin(struct launch *launch, CUfunction f, uint64_t tag, CUstream key,
+/* shape: the tag that these dimensions have without a function. */
+static void begin(struct launch *launch, CUfunction f, uint64_t shape, CUstream key,
 		  void *const *params)
 {
-	launch_begin(launch, tag, PREDICT_KERNEL_NS, key, kernel(f, params), 0);
+	launch_begin(launch, predict_mix((uintptr_t)f, shape, 0, 0), PREDICT_KERNEL_NS, key,
+		     kernel(f, shape, params), 0);
 }
 
 CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
@@ -137,8 +142,8 @@ CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
 	CUresult result;
 
 	begin(&launch, f,
-	      predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ,
-				 sharedMemBytes),
+	      predict_kernel_tag(NULL, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
+				 blockDimZ, sharedMemBytes),
 	      stream_key(hStream, false), kernelParams);
 	result = real.cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
 						blockDimY, blockDimZ, sharedMemBytes, hStream,
@@ -157,8 +162,8 @@ CUresult CUDAAPI cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridD
 	CUresult result;
 
 	begin(&launch, f,
-	      predict_kernel_tag(f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ,
-				 sharedMemBytes),
+	      predict_kernel_tag(NULL, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
+				 blockDimZ, sharedMemBytes),
 	      stream_key(hStream, true), kernelParams);
 	result = real.cuLaunchCooperativeKernel_ptsz(f, gridDimX, gridDimY, gridDimZ, blockDimX,
 						     blockDimY, blockDimZ, sharedMemBytes, hStream,
@@ -178,9 +183,9 @@ CUresult CUDAAPI cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launch
 
 	if (first && numDevices)
 		begin(&launch, first->function,
-		      predict_kernel_tag(first->function, first->gridDimX, first->gridDimY,
-					 first->gridDimZ, first->blockDimX, first->blockDimY,
-					 first->blockDimZ, first->sharedMemBytes),
+		      predict_kernel_tag(NULL, first->gridDimX, first->gridDimY, first->gridDimZ,
+					 first->blockDimX, first->blockDimY, first->blockDimZ,
+					 first->sharedMemBytes),
 		      stream_key(first->hStream, false), first->kernelParams);
 	result = real.cuLaunchCooperativeKernelMultiDevice(launchParamsList, numDevices, flags);
 	launch_end(&launch, result);
@@ -192,15 +197,15 @@ CUresult CUDAAPI cuLaunch(CUfunction f)
 	struct launch launch;
 	CUresult result;
 
-	begin(&launch, f, predict_kernel_tag(f, 1, 1, 1, 0, 0, 0, 0), CU_STREAM_LEGACY, NULL);
+	begin(&launch, f, predict_kernel_tag(NULL, 1, 1, 1, 0, 0, 0, 0), CU_STREAM_LEGACY, NULL);
 	result = real.cuLaunch(f);
 	launch_end(&launch, result);
 	return result;
 }
 
-static uint64_t grid_tag(CUfunction f, int width, int height)
+static uint64_t grid_shape(int width, int height)
 {
-	return predict_kernel_tag(f, (unsigned int)width, (unsigned int)height, 1, 0, 0, 0, 0);
+	return predict_kernel_tag(NULL, (unsigned int)width, (unsigned int)height, 1, 0, 0, 0, 0);
 }
 
 CUresult CUDAAPI cuLaunchGrid(CUfunction f, int grid_width, int grid_height)
@@ -208,7 +213,7 @@ CUresult CUDAAPI cuLaunchGrid(CUfunction f, int grid_width, int grid_height)
 	struct launch launch;
 	CUresult result;
 
-	begin(&launch, f, grid_tag(f, grid_width, grid_height), CU_STREAM_LEGACY, NULL);
+	begin(&launch, f, grid_shape(grid_width, grid_height), CU_STREAM_LEGACY, NULL);
 	result = real.cuLaunchGrid(f, grid_width, grid_height);
 	launch_end(&launch, result);
 	return result;
@@ -219,7 +224,7 @@ CUresult CUDAAPI cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height
 	struct launch launch;
 	CUresult result;
 
-	begin(&launch, f, grid_tag(f, grid_width, grid_height), stream_key(hStream, false), NULL);
+	begin(&launch, f, grid_shape(grid_width, grid_height), stream_key(hStream, false), NULL);
 	result = real.cuLaunchGridAsync(f, grid_width, grid_height, hStream);
 	launch_end(&launch, result);
 	return result;

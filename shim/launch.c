@@ -8,6 +8,7 @@
 
 #include "capture.h"
 #include "inflight.h"
+#include "known.h"
 
 #define SAMPLE_EVERY 64u /* slow paths of a thread to one unasked sample */
 
@@ -201,12 +202,14 @@ static void learn_scalars(struct predict_entry *entry, struct sample_what what)
 }
 
 /* The entry that this very launch is predicted by. */
-static struct predict_entry *launch_entry(uint64_t tag, uint32_t guess_ns, struct sample_what what)
+static struct predict_entry *launch_entry(uint64_t tag, uint32_t guess_ns, struct sample_what what,
+					  const struct gate *gate)
 {
 	struct predict_context context = context_of(what);
-	struct predict_entry *whole = predict_find(&launch_predict, tag, guess_ns);
-	struct predict_entry *entry = predict_resolve(&launch_predict, whole, &context);
+	struct predict_entry *whole = predict_find(&launch_predict, tag, guess_ns), *entry;
 
+	known_meet(&launch_predict, whole, what, gate->ordinal);
+	entry = predict_resolve(&launch_predict, whole, &context);
 	if (predict_needs_scalars(&launch_predict, entry)) {
 		learn_scalars(entry, what);
 		entry = predict_resolve(&launch_predict, entry, &context);
@@ -279,7 +282,7 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 	launch->way = LAUNCH_NOTED;
 	if (atomic_load_explicit(&launch->stream->quiet, memory_order_relaxed))
 		gate_raise(launch->gate, launch->stream, tag);
-	entry = launch_entry(tag, guess_ns, what);
+	entry = launch_entry(tag, guess_ns, what, launch->gate);
 	sample_harvest(&launch_predict);
 	is_sampled = wants_sample(entry, flags);
 	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, flags);

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 
 #include "activity.h"
+#include "known.h"
+#include "launch_fast.h"
 #include "shim_log.h"
 
 #define FD_LEAST 512 /* out of the way of programs that close or count low descriptors */
@@ -121,6 +123,10 @@ static void serve_activity(const struct sluice_packet *packet)
 		session_tell(&about, SLUICE_MSG_ACTIVITY_SEEN, sizeof(about));
 		break;
 	case SLUICE_MSG_ACTIVITY_DROP: activity_drop(&about); break;
+	case SLUICE_MSG_KNOWN:
+		if (known_map(&launch_predict, fd))
+			shim_log(SHIM_LOG_ERROR, "earlier estimates make no sense; ignored");
+		break;
 	default: break; /* of a newer arbiter */
 	}
 	if (about.header.status)

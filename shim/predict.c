@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predict.h"
 
+#include "known.h"
+
 #include <string.h>
 
 #define OFFERS_MAX 256u	     /* slow-path launches of one entry that wait for a sample */
@@ -10,15 +12,7 @@
 
 /* ---- entries ------------------------------------------------------------------------------------ */
 
-static struct predict_stat *stat_of(struct predict *predict, struct predict_entry *entry)
-{
-	uint64_t id = atomic_load_explicit(&entry->info, memory_order_relaxed) >> 32;
-
-	return &predict->stat[id - 1];
-}
-
-/* What the fast path sees of it. With the lock. */
-static void entry_publish(struct predict_entry *entry, const struct predict_stat *stat)
+void predict_publish(struct predict_entry *entry, const struct predict_stat *stat)
 {
 	const struct estimate *estimate = &stat->estimate;
 	uint64_t id = atomic_load_explicit(&entry->info, memory_order_relaxed) >> 32;
@@ -53,7 +47,7 @@ static struct predict_stat *entry_make(struct predict *predict, struct predict_e
 	stat = &predict->stat[predict->used];
 	atomic_store_explicit(&entry->info, (uint64_t)++predict->used << 32, memory_order_relaxed);
 	estimate_reset(&stat->estimate, guess_ns);
-	entry_publish(entry, stat);
+	predict_publish(entry, stat);
 	/* Pairs with the acquire in predict_find. */
 	atomic_store_explicit(&entry->tag, tag, memory_order_release);
 	return stat;
@@ -101,7 +95,7 @@ static uint64_t scalars_digest(uint64_t scalars, void *const *params)
 }
 
 static struct predict_entry *part_make(struct predict *predict, struct predict_entry *entry,
-				       struct predict_stat *stat, uint64_t tag)
+				       struct predict_stat *stat, uint64_t tag, uint64_t by)
 {
 	struct predict_entry *part;
 	struct predict_stat *made = NULL;
@@ -117,7 +111,8 @@ static struct predict_entry *part_make(struct predict *predict, struct predict_e
 		made->scalars = stat->scalars;
 		/* What is known of all of them is more than a guess. */
 		estimate_seed(&made->estimate, stat->estimate.cost_ns, stat->estimate.high_ns, 0);
-		entry_publish(part, made);
+		known_meet_part(predict, made, stat, by);
+		predict_publish(part, made);
 	}
 	futex_unlock(&predict->lock);
 	return found || made ? part : entry;
@@ -127,7 +122,7 @@ struct predict_entry *predict_resolve(struct predict *predict, struct predict_en
 				      const struct predict_context *context)
 {
 	while (predict_raw_ns(entry) & PREDICT_LOOK) {
-		struct predict_stat *stat = stat_of(predict, entry);
+		struct predict_stat *stat = predict_stat_of(predict, entry);
 		uint32_t split = atomic_load_explicit(&stat->split, memory_order_relaxed);
 		uint64_t scalars = atomic_load_explicit(&stat->scalars, memory_order_relaxed);
 		struct predict_entry *whole = entry, *part;
@@ -140,7 +135,7 @@ struct predict_entry *predict_resolve(struct predict *predict, struct predict_en
 			by = context->params ? scalars_digest(scalars, context->params) : 0;
 		tag = predict_mix(predict_number(predict, entry), split, by, stat->generation);
 		part = entry_look(predict, tag, &found);
-		entry = found ? part : part_make(predict, entry, stat, tag);
+		entry = found ? part : part_make(predict, entry, stat, tag, by);
 		if (entry == whole)
 			break;
 	}
@@ -153,7 +148,7 @@ bool predict_needs_scalars(struct predict *predict, struct predict_entry *entry)
 
 	if (entry == &predict->spill)
 		return false;
-	stat = stat_of(predict, entry);
+	stat = predict_stat_of(predict, entry);
 	return atomic_load_explicit(&stat->split, memory_order_relaxed) == PREDICT_BY_SCALARS &&
 	       !atomic_load_explicit(&stat->scalars, memory_order_relaxed);
 }
@@ -161,7 +156,7 @@ bool predict_needs_scalars(struct predict *predict, struct predict_entry *entry)
 void predict_set_scalars(struct predict *predict, struct predict_entry *entry, uint32_t narrow,
 			 uint32_t wide)
 {
-	atomic_store_explicit(&stat_of(predict, entry)->scalars,
+	atomic_store_explicit(&predict_stat_of(predict, entry)->scalars,
 			      SCALARS_ASKED | (uint64_t)(wide & INT32_MAX) << 32 | narrow,
 			      memory_order_relaxed);
 }
@@ -175,7 +170,7 @@ uint32_t predict_gate_ns(struct predict *predict, struct predict_entry *entry)
 	if (entry == &predict->spill)
 		return predict_cost_ns(entry);
 	futex_lock(&predict->lock);
-	high_ns = stat_of(predict, entry)->estimate.high_ns;
+	high_ns = predict_stat_of(predict, entry)->estimate.high_ns;
 	futex_unlock(&predict->lock);
 	return high_ns;
 }
@@ -188,11 +183,11 @@ bool predict_offer(struct predict *predict, struct predict_entry *entry)
 	if (entry == &predict->spill || !(predict_raw_ns(entry) & PREDICT_LOOK))
 		return false;
 	futex_lock(&predict->lock);
-	stat = stat_of(predict, entry);
+	stat = predict_stat_of(predict, entry);
 	take = stat->estimate.asks && (stat->offered > 0 || stat->depth > 0);
 	if (stat->estimate.asks && stat->offered++ == OFFERS_MAX) {
 		stat->estimate.asks = false;
-		entry_publish(entry, stat);
+		predict_publish(entry, stat);
 	}
 	futex_unlock(&predict->lock);
 	return take;
@@ -205,9 +200,17 @@ bool predict_is_known(struct predict *predict, struct predict_entry *entry)
 	if (entry == &predict->spill)
 		return false;
 	futex_lock(&predict->lock);
-	known = estimate_is_known(&stat_of(predict, entry)->estimate);
+	known = estimate_is_known(&predict_stat_of(predict, entry)->estimate);
 	futex_unlock(&predict->lock);
 	return known;
+}
+
+static void stat_split(struct predict_stat *stat)
+{
+	if (stat->split)
+		return;
+	stat->split = stat->depth ? PREDICT_BY_SCALARS : PREDICT_BY_BEFORE;
+	stat->told_ns = 0; /* to be told again */
 }
 
 void predict_sample(struct predict *predict, struct predict_entry *entry, uint64_t took_ns,
@@ -219,13 +222,13 @@ void predict_sample(struct predict *predict, struct predict_entry *entry, uint64
 	if (entry == &predict->spill)
 		return;
 	futex_lock(&predict->lock);
-	stat = stat_of(predict, entry);
+	stat = predict_stat_of(predict, entry);
 	if (estimate_add(&stat->estimate, ns, clean)) {
 		/* Asked for and answered: only what gets no answer is given up. */
 		stat->offered = 1;
 		if (stat->estimate.varies && !stat->estimate.seeded && stat->depth < DEPTH_MAX)
-			stat->split = stat->depth ? PREDICT_BY_SCALARS : PREDICT_BY_BEFORE;
-		entry_publish(entry, stat);
+			stat_split(stat);
+		predict_publish(entry, stat);
 	}
 	futex_unlock(&predict->lock);
 }
@@ -238,10 +241,10 @@ void predict_forget(struct predict *predict, uint64_t tag, uint32_t guess_ns)
 	if (entry == &predict->spill)
 		return;
 	futex_lock(&predict->lock);
-	stat = stat_of(predict, entry);
+	stat = predict_stat_of(predict, entry);
 	/* Its parts go with it: they are found under another tag from now on. */
 	*stat = (struct predict_stat){.generation = (uint8_t)(stat->generation + 1)};
 	estimate_reset(&stat->estimate, guess_ns);
-	entry_publish(entry, stat);
+	predict_publish(entry, stat);
 	futex_unlock(&predict->lock);
 }

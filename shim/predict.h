@@ -24,6 +24,7 @@
 #include "estimate.h"
 #include "futex.h"
 #include "predict_tag.h"
+#include "sluice/estimate.h"
 
 #define PREDICT_SLOTS 16384u /* a power of two; at most half of them are used */
 #define PREDICT_STATS (PREDICT_SLOTS / 2)
@@ -50,7 +51,9 @@ enum predict_split {
 
 struct predict_stat {
 	struct estimate estimate;
-	uint32_t offered; /* launches that reached the slow path for a sample */
+	_Atomic uint64_t key; /* names it in other processes and runs; see known.h. 0: not met */
+	uint32_t told_ns;     /* the cost that the arbiter was told last; 0: none */
+	uint32_t offered;     /* launches that reached the slow path for a sample */
 	_Atomic uint16_t split;
 	uint8_t depth; /* splits above it */
 	uint8_t branches;
@@ -69,8 +72,19 @@ struct predict {
 	struct predict_stat stat[PREDICT_STATS];
 	struct predict_entry spill; /* for all that found no room: a fixed cost, never sampled */
 	_Atomic uint32_t used;
-	struct futex_lock lock; /* of entries being made and of `stat` */
+	struct futex_lock lock;			    /* of entries being made and of `stat` */
+	_Atomic(const struct sluice_known *) known; /* of earlier runs; NULL: nothing */
 };
+
+/* An entry's own, whatever of it has been split off; not of the spill. */
+static inline struct predict_stat *predict_stat_of(struct predict *predict,
+						   struct predict_entry *entry)
+{
+	return &predict->stat[(atomic_load_explicit(&entry->info, memory_order_relaxed) >> 32) - 1];
+}
+
+/* What the fast path sees of the entry. With the lock. */
+void predict_publish(struct predict_entry *entry, const struct predict_stat *stat);
 
 /* Names an entry within this process; never 0. */
 static inline uint32_t predict_number(const struct predict *predict,

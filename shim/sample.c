@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "inflight.h"
+#include "known.h"
 #include "launch.h"
 #include "marker.h"
 #include "sluice/clock.h"
@@ -173,6 +174,7 @@ static void sample_read(struct sample *sample, struct predict *predict)
 	futex_lock(&gate->lock);
 	clean = sample->conditions && sample->conditions == conditions_now(gate);
 	predict_sample(predict, sample->entry, (uint64_t)(took_ms * 1e6f), clean);
+	known_tell(predict, sample->entry, &sluice_channel_of(gate->page, gate->index)->estimates);
 	note_longest(gate, sample);
 	futex_unlock(&gate->lock);
 }

@@ -22,6 +22,7 @@ struct sample;
 struct sample_what {
 	enum predict_kind kind;
 	const void *handle;  /* CUfunction of a kernel */
+	uint64_t shape;	     /* digest of the dimensions or the size, alike in every run */
 	void *const *params; /* its parameters, during the launch's call; NULL: not given so */
 };
 

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sluice/estimate.h"
 #include "sluice/hist.h"
 
 #define SLUICE_PAGES_VERSION 2u
@@ -71,9 +72,9 @@ struct sluice_grant {
 	_Atomic uint64_t window_ns;   /* predicted work in flight at most (W) */
 	_Atomic uint64_t guard_ns;    /* nothing so soon after a latency tenant went idle */
 	_Atomic uint64_t progress_ns; /* held this long with nothing moving: admit one launch (P) */
-	/* Since version 2; all 0: never. While a latency tenant is active: launch on so many SMs, in
-	 * so much of the beginning of its busy period. While it is idle: run into nothing that is
-	 * expected in this stretch, counted from when it went idle. */
+	/* Since version 2; all 0: never. Counted from the beginning of a latency tenant's last busy
+	 * period: so long a launch may go beside it, on so many SMs; and its next arrival is
+	 * expected in this stretch, which nothing may run into. */
 	_Atomic uint32_t cap_sms;
 	_Atomic uint32_t busy_limit_us;
 	_Atomic uint32_t quiet_from_us;
@@ -199,6 +200,7 @@ struct sluice_channel {
 	/* An arbiter of version 1 makes a file that ends here: SLUICE_CHANNEL_LEAST_BYTES. */
 	struct sluice_request_ring request[SLUICE_MAX_DEVICES];
 	struct sluice_arrival_ring arrival[SLUICE_MAX_DEVICES];
+	struct sluice_estimate_ring estimates;
 };
 #define SLUICE_CHANNEL_LEAST_BYTES offsetof(struct sluice_channel, request)
 

@@ -41,6 +41,8 @@ enum sluice_msg_type {
 	SLUICE_MSG_MEM_QUERY = 14,	/* shim ->: struct sluice_msg_mem */
 	SLUICE_MSG_MEM_STATE = 15,	/* -> shim: struct sluice_msg_mem_state */
 	SLUICE_MSG_NOTE = 16,		/* shim ->: something for status: struct sluice_msg_text */
+	SLUICE_MSG_KNOWN = 17,		/* -> shim + 1 descriptor (read-only): header alone; what
+					   earlier runs measured, a struct sluice_known */
 
 	SLUICE_MSG_TOOL = 32,		/* tool's hello: struct sluice_msg_tool */
 	SLUICE_MSG_TOOL_OK = 33,	/* -> tool: struct sluice_msg_tool_ok */
@@ -237,8 +239,9 @@ struct sluice_msg_status_tenant {
 	uint64_t pressure_total_ns;
 	char longest_unit[SLUICE_NAME_MAX];
 	char name[SLUICE_NAME_MAX];
+	uint64_t unpredicted; /* launches at a gate with no estimate */
 };
-_Static_assert(sizeof(struct sluice_msg_status_tenant) == 272, "status_tenant");
+_Static_assert(sizeof(struct sluice_msg_status_tenant) == 280, "status_tenant");
 
 struct sluice_msg_status_process {
 	struct sluice_msg_header header;

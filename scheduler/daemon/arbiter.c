@@ -9,6 +9,7 @@
 
 #include "daemon/absent.h"
 #include "daemon/connection.h"
+#include "daemon/estimates.h"
 #include "daemon/nvml.h"
 #include "daemon/process.h"
 #include "daemon/ticks.h"
@@ -192,6 +193,10 @@ int arbiter_create(const struct options *options, struct arbiter **ret_arbiter)
 	/* The socket is ours by now, and so is the file beside it. */
 	if (r >= 0)
 		absent_load(arbiter);
+	if (r >= 0) {
+		arbiter->estimates = estimates_create(options->state);
+		r = arbiter->estimates ? 0 : -ENOMEM;
+	}
 	if (r < 0) {
 		arbiter_destroy(arbiter);
 		return r;
@@ -221,6 +226,7 @@ void arbiter_destroy(struct arbiter *arbiter)
 			process_destroy(arbiter->process[i], "is left alone: the arbiter ends");
 	}
 	absent_finish(arbiter);
+	estimates_destroy(arbiter->estimates);
 	sd_event_source_unref(arbiter->timer_source);
 	sd_event_source_unref(arbiter->tick_source);
 	sd_event_unref(arbiter->loop);

@@ -23,12 +23,14 @@
 
 struct sd_event;
 struct sd_event_source;
+struct estimates;
 struct nvml;
 struct tally;
 
 struct options {
 	const char *config; /* NULL: the default one, if it is there */
 	const char *socket;
+	const char *state; /* folder for what is kept; NULL: nothing is */
 	bool user;
 	struct nvml *nvml; /* taken over; NULL: the system's, if it is there */
 };
@@ -80,6 +82,7 @@ struct arbiter {
 	uint32_t reclaims;
 	struct absent *absent; /* processes of an earlier arbiter; owned */
 	struct ledger ledger;
+	struct estimates *estimates;
 	struct event answer[CORE_MAX_DEVICES]; /* to what the core asked, not brought yet */
 	uint32_t answers;
 	uint32_t generation;		       /* of the latest activity page */

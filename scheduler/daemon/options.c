@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <unistd.h>
 
+#define STATE_SYSTEM "/var/lib/sluice"
 #define VERSION_LINE "sluiced (Sluice) 0.1, protocol 1"
 
 enum {
@@ -23,6 +24,10 @@ static const struct argp_option options[] = {
 	 "sluice/sluice.conf under XDG_CONFIG_HOME",
 	 0},
 	{"socket", 'S', "PATH", 0, "Listen there (default " SLUICE_SOCKET_SYSTEM ")", 0},
+	{"state", 's', "FOLDER", 0,
+	 "Keep there what is to outlive the arbiter (default " STATE_SYSTEM ", with --user "
+	 "sluice under XDG_STATE_HOME, with --socket PATH.state)",
+	 0},
 	{"foreground", KEY_FOREGROUND, NULL, 0, "Stay in the foreground (it always does)", 0},
 	{"print-config", KEY_PRINT_CONFIG, NULL, 0,
 	 "Print all settings, defaults included, and end", 0},
@@ -45,6 +50,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'u': line->options.user = true; return 0;
 	case 'S': line->options.socket = arg; return 0;
+	case 's': line->options.state = arg; return 0;
 	case KEY_FOREGROUND: return 0;
 	case KEY_PRINT_CONFIG: line->mode = OPTIONS_PRINT_CONFIG; return 0;
 	case KEY_PRINT_KEYS: line->mode = OPTIONS_PRINT_KEYS; return 0;
@@ -92,6 +98,27 @@ static void set_user_config(struct command_line *line)
 		line->options.config = line->config_path;
 }
 
+/* An arbiter at a place of its own has a state of its own. */
+static void set_state(struct command_line *line)
+{
+	const char *given = secure_getenv("STATE_DIRECTORY"),
+		   *state = secure_getenv("XDG_STATE_HOME"), *home = secure_getenv("HOME");
+	char *path = line->state_path;
+	size_t size = sizeof(line->state_path);
+
+	if (line->options.state)
+		return;
+	line->options.state = path;
+	if (line->options.socket)
+		snprintf(path, size, "%s.state", line->options.socket);
+	else if (!line->options.user)
+		snprintf(path, size, "%s", given && *given ? given : STATE_SYSTEM);
+	else if (state && *state)
+		snprintf(path, size, "%s/sluice", state);
+	else if (home && *home)
+		snprintf(path, size, "%s/.local/state/sluice", home);
+}
+
 void options_parse(int argc, char **argv, struct command_line *ret_line)
 {
 	static const struct argp argp = {
@@ -103,6 +130,7 @@ void options_parse(int argc, char **argv, struct command_line *ret_line)
 	*ret_line = (struct command_line){.mode = OPTIONS_RUN};
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, ret_line);
+	set_state(ret_line);
 	if (ret_line->options.user)
 		set_user_config(ret_line);
 	if (ret_line->options.user && ret_line->mode == OPTIONS_RUN)

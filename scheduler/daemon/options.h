@@ -16,7 +16,8 @@ struct command_line {
 	const char *check; /* OPTIONS_CHECK: the file */
 	bool config_given; /* a file that is not there is an error */
 	bool log_prefix;
-	char config_path[CONFIG_PATH_MAX], socket_path[CONFIG_PATH_MAX];
+	char config_path[CONFIG_PATH_MAX], socket_path[CONFIG_PATH_MAX],
+		state_path[CONFIG_PATH_MAX];
 };
 
 /* Ends the program on a mistake or for --help; strings point into *ret_line or argv. */

@@ -9,6 +9,7 @@
 
 #include "daemon/absent.h"
 #include "daemon/devices.h"
+#include "daemon/estimates.h"
 #include "daemon/reclaim.h"
 #include "daemon/ticks.h"
 #include "sluice/escrow.h"
@@ -157,6 +158,12 @@ static void process_keep_tally(struct process *process)
 	}
 }
 
+void process_take_estimates(struct process *process)
+{
+	estimates_take(process->arbiter->estimates, process->identity.uid,
+		       &process_channel(process)->estimates, &process->estimates_seen);
+}
+
 void process_destroy(struct process *process, const char *why)
 {
 	struct arbiter *arbiter = process->arbiter;
@@ -168,6 +175,7 @@ void process_destroy(struct process *process, const char *why)
 		process->connection->process = NULL;
 	activity_forget(process);
 	process_keep_tally(process);
+	process_take_estimates(process);
 	event.reclaim = reclaim_process(process);
 	arbiter->process[process->index] = NULL;
 	(void)arbiter_feed(arbiter, &event);

@@ -55,6 +55,7 @@ struct process {
 	/* A memory request being answered. */
 	bool asking;
 	uint32_t ask_seq, ask_local, ask_units;
+	uint64_t estimates_seen; /* of the ring in its channel */
 };
 
 static inline struct sluice_channel *process_channel(const struct process *process)
@@ -83,6 +84,8 @@ void process_destroy(struct process *process, const char *why);
  * (a process that lost its connection registers again); -errno, and why. */
 int process_attach(struct process *process, const struct sluice_msg_device *message,
 		   uint32_t *ret_local, const char **ret_why);
+/* Keeps what it has measured. */
+void process_take_estimates(struct process *process);
 /* The index in the pages; -1: it has not registered the device. */
 int process_local(const struct process *process, uint32_t device);
 

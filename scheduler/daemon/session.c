@@ -3,6 +3,7 @@
 
 #include "daemon/absent.h"
 #include "daemon/connection.h"
+#include "daemon/estimates.h"
 #include "daemon/match.h"
 #include "daemon/process.h"
 #include "daemon/ticks.h"
@@ -137,6 +138,22 @@ int session_hello(struct connection *connection, const struct sluice_packet *pac
 	return r;
 }
 
+/* What earlier runs of its user measured, before its first launch. It is a help, no more: what
+ * cannot be sent now is not sent. */
+static int session_known(struct process *process)
+{
+	struct sluice_msg_header message = {0};
+	struct page page;
+	int r = estimates_page(process->arbiter->estimates, process->identity.uid, &page);
+
+	if (r)
+		return 0;
+	sluice_wire_head(&message, SLUICE_MSG_KNOWN, sizeof(message), 0, 0);
+	r = connection_send_fds(process->connection, &message, &page.read_fd, 1);
+	page_finish(&page);
+	return r == -EAGAIN ? 0 : r;
+}
+
 static int session_device(struct process *process, const struct sluice_packet *packet)
 {
 	struct sluice_msg_device_ok answer = {0};
@@ -155,7 +172,9 @@ static int session_device(struct process *process, const struct sluice_packet *p
 	answer.index = local;
 	answer.memory_max_bytes = process->tenant->conf.memory_max_bytes;
 	sluice_wire_head(&answer, SLUICE_MSG_DEVICE_OK, sizeof(answer), message.header.seq, 0);
-	r = connection_send(process->connection, &answer);
+	r = fresh ? session_known(process) : 0;
+	if (!r)
+		r = connection_send(process->connection, &answer);
 	if (!r && fresh)
 		activity_attached(process, local);
 	return r;

@@ -159,6 +159,7 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 	row.requests = sums.requests;
 	row.requests_late = sums.requests_late;
 	row.forced = sums.forced;
+	row.unpredicted = sums.unpredicted;
 	row.longest_unit_ns = sums.longest_ns;
 	memcpy(row.longest_unit, sums.longest, sizeof(row.longest_unit));
 	sluice_wire_text(row.name, sizeof(row.name), entry->conf.name);

@@ -30,6 +30,7 @@ void tally_page(struct tally *tally, struct sluice_channel_device *page)
 	tally->requests += load(&counters->requests);
 	tally->requests_late += load(&counters->requests_late);
 	tally->forced += load(&counters->forced);
+	tally->unpredicted += load(&counters->unpredicted);
 	if (longest_ns > tally->longest_ns) {
 		tally->longest_ns = longest_ns;
 		tally_text(tally->longest, sizeof(tally->longest), counters->longest_unit);
@@ -43,6 +44,7 @@ void tally_merge(struct tally *tally, const struct tally *from)
 	tally->requests += from->requests;
 	tally->requests_late += from->requests_late;
 	tally->forced += from->forced;
+	tally->unpredicted += from->unpredicted;
 	if (from->longest_ns > tally->longest_ns) {
 		tally->longest_ns = from->longest_ns;
 		memcpy(tally->longest, from->longest, sizeof(tally->longest));

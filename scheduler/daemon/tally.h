@@ -17,7 +17,7 @@
 
 struct tally {
 	struct sluice_hist service, in_flight;
-	uint64_t requests, requests_late, forced;
+	uint64_t requests, requests_late, forced, unpredicted;
 	uint64_t longest_ns;
 	char longest[SLUICE_NAME_MAX];
 };

@@ -4,6 +4,7 @@
 #include <systemd/sd-event.h>
 
 #include "daemon/connection.h"
+#include "daemon/estimates.h"
 #include "daemon/process.h"
 #include "daemon/reclaim.h"
 
@@ -64,6 +65,7 @@ static bool tick_processes(struct arbiter *arbiter)
 		atomic_store_explicit(&process_channel(process)->heartbeat_ns, arbiter->now_ns,
 				      memory_order_release);
 		activity_tick(process, arbiter->now_ns);
+		process_take_estimates(process);
 	}
 	return any;
 }
@@ -79,6 +81,7 @@ int ticks_on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	read_gates(arbiter, true);
 	(void)arbiter_feed(arbiter, &event);
 	reclaim_tick(arbiter);
+	estimates_tick(arbiter->estimates, arbiter->now_ns);
 	if (arbiter->listen_paused)
 		server_resume(arbiter);
 	/* Nobody there: sleep until somebody comes. */

@@ -97,6 +97,7 @@ static json_t *tenant_json(const struct sluice_msg_status_tenant *row)
 	json_object_set_new(object, "longest_unit",
 			    text(row->longest_unit, sizeof(row->longest_unit)));
 	json_object_set_new(object, "forced", number(row->forced));
+	json_object_set_new(object, "unpredicted", number(row->unpredicted));
 	json_object_set_new(object, "pressure", pressure_json(row));
 	json_object_set_new(object, "state", state_json(row->state));
 	return object;
