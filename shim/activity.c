@@ -128,24 +128,31 @@ void activity_look(const struct gate *gate, uint64_t now_ns, struct gate_view *v
 {
 	view->active = false;
 	view->activity = NULL;
-	view->idle_since_ns = view->drain_ns = 0;
+	view->idle_since_ns = view->drain_ns = view->busy_since_ns = 0;
 	for (uint32_t i = 0; i < gate->watch_count; i++) {
 		const struct sluice_activity_device *device = gate->watch[i];
 		/* The futex word first: a clear between the two loads then ends the wait at once. */
 		uint32_t wake = atomic_load_explicit(&device->wake, memory_order_acquire);
 		uint64_t word = atomic_load_explicit(&device->word, memory_order_acquire);
 		uint64_t since_ns = load(&device->idle_since_ns);
+		uint64_t busy_ns = load(&device->busy_since_ns);
 
 		if (sluice_activity_active(word)) {
 			view->active = true;
 			view->activity = device;
 			view->wake = wake;
 			view->drain_ns = load(&device->drain_ns);
+			view->busy_since_ns = busy_ns < now_ns ? busy_ns : now_ns;
 			return;
 		}
 		/* A time in the future is a lie that would hold us for ever. */
 		if (since_ns > now_ns)
 			since_ns = now_ns;
+		if (busy_ns > view->busy_since_ns && busy_ns <= now_ns) {
+			view->busy_since_ns = busy_ns;
+			view->activity = device;
+			view->wake = wake;
+		}
 		if (since_ns > view->idle_since_ns)
 			view->idle_since_ns = since_ns;
 	}

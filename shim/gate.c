@@ -54,7 +54,7 @@ static bool want_is_due(struct gate *gate, const struct gate_view *view, enum ga
 	bool told = gate->want_ns && gate->want_word == view->gate_word;
 	uint64_t again_ns = reason == GATE_CREDIT ? WANT_CREDIT_NS : WANT_AGAIN_NS;
 
-	if (reason == GATE_WINDOW || reason == GATE_GUARD ||
+	if (reason == GATE_WINDOW || reason == GATE_GUARD || reason == GATE_QUIET ||
 	    (told && now_ns - gate->want_ns < again_ns))
 		return false;
 	gate->want_ns = now_ns;

@@ -169,6 +169,11 @@ void books_look(struct gate *gate, const struct lane *lane, uint64_t now_ns,
 	ret_view->window_ns = books_load(&grant->window_ns);
 	ret_view->guard_ns = books_load(&grant->guard_ns);
 	ret_view->progress_ns = books_load(&grant->progress_ns);
+	/* No launch can be kept to part of the SMs yet. */
+	ret_view->cap_sms = 0;
+	ret_view->busy_limit_ns = 0;
+	ret_view->quiet_from_ns = books_load_us(&grant->quiet_from_us);
+	ret_view->quiet_until_ns = books_load_us(&grant->quiet_until_us);
 	ret_view->launched_ns = page_launched(gate);
 	ret_view->in_flight_ns = gate_in_flight(gate);
 	ret_view->moved_ns = gate->moved_ns;

@@ -11,6 +11,11 @@
 #include "gate_decide.h"
 #include "stream_state.h"
 
+static inline uint64_t books_load_us(const _Atomic uint32_t *word)
+{
+	return atomic_load_explicit(word, memory_order_relaxed) * UINT64_C(1000);
+}
+
 static inline uint64_t books_load(const _Atomic uint64_t *word)
 {
 	return atomic_load_explicit(word, memory_order_relaxed);

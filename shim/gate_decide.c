@@ -2,20 +2,28 @@
 #include "gate_decide.h"
 
 #define PROGRESS_DEFAULT_NS 20000000u
+#define BESIDE_WINDOW_NS 300000u
 
 static uint64_t add(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+static uint64_t window_of(const struct gate_view *view)
+{
+	return view->active && view->window_ns > BESIDE_WINDOW_NS ? BESIDE_WINDOW_NS
+								  : view->window_ns;
+}
+
 /* Room in the window, before the launch that asks. */
 static uint64_t window_room(const struct gate_view *view)
 {
 	uint64_t busy_ns = add(view->in_flight_ns, view->drawn_ns);
+	uint64_t window_ns = window_of(view);
 
-	if (view->window_ns == UINT64_MAX)
+	if (window_ns == UINT64_MAX)
 		return UINT64_MAX;
-	return busy_ns < view->window_ns ? view->window_ns - busy_ns : 0;
+	return busy_ns < window_ns ? window_ns - busy_ns : 0;
 }
 
 static uint64_t credit_room(const struct gate_view *view)
@@ -37,19 +45,41 @@ static bool is_stuck(const struct gate_view *view, uint64_t held_since_ns, uint6
 	       now_ns >= add(since_ns, progress_ns);
 }
 
+/* Beside an active tenant: only at the beginning of its busy period, on part of the SMs, and with
+ * less in flight, since it all has to be waited for. */
+static bool may_go_beside(const struct gate_view *view, uint64_t now_ns)
+{
+	return view->cap_sms && now_ns <= add(view->busy_since_ns, view->busy_limit_ns);
+}
+
+/* Would it run into the stretch in which an arrival is expected? */
+static bool is_quiet(const struct gate_view *view, uint64_t cost_ns, uint64_t now_ns)
+{
+	uint64_t from_ns = add(view->busy_since_ns, view->quiet_from_ns);
+
+	return view->quiet_until_ns && view->busy_since_ns &&
+	       now_ns < add(view->busy_since_ns, view->quiet_until_ns) &&
+	       add(now_ns, add(view->in_flight_ns, cost_ns)) > from_ns;
+}
+
 static enum gate_reason hold_reason(const struct gate_view *view, uint64_t cost_ns, uint64_t now_ns,
 				    uint64_t *ret_until_ns)
 {
 	*ret_until_ns = 0;
 	if ((view->gate_word & 1) || (view->flags & SLUICE_GRANT_PAUSED))
 		return GATE_CLOSED;
-	if (view->active) {
+	if (view->active && !may_go_beside(view, now_ns)) {
 		*ret_until_ns = view->drain_ns;
 		return GATE_ACTIVE;
 	}
-	if (view->idle_since_ns && now_ns < add(view->idle_since_ns, view->guard_ns)) {
+	if (!view->active && view->idle_since_ns &&
+	    now_ns < add(view->idle_since_ns, view->guard_ns)) {
 		*ret_until_ns = add(view->idle_since_ns, view->guard_ns);
 		return GATE_GUARD;
+	}
+	if (!view->active && is_quiet(view, cost_ns, now_ns)) {
+		*ret_until_ns = add(view->busy_since_ns, view->quiet_until_ns);
+		return GATE_QUIET;
 	}
 	if (!credit_room(view))
 		return GATE_CREDIT;
@@ -58,7 +88,7 @@ static enum gate_reason hold_reason(const struct gate_view *view, uint64_t cost_
 		uint64_t over_ns = add(cost_ns, view->drawn_ns);
 
 		/* The part of the window that must come free is at the front of what is in flight. */
-		over_ns = over_ns < view->window_ns ? view->window_ns - over_ns : 0;
+		over_ns = over_ns < window_of(view) ? window_of(view) - over_ns : 0;
 		*ret_until_ns = view->done_ns > over_ns ? view->done_ns - over_ns : 0;
 		return GATE_WINDOW;
 	}
@@ -81,6 +111,9 @@ uint64_t gate_allowance(const struct gate_view *view, uint64_t cost_ns, uint32_t
 	uint64_t room_ns = window_ns < credit_ns ? window_ns : credit_ns;
 	uint64_t chunk_ns = UINT64_MAX;
 
+	/* These two hold for a time that is not looked at again on the fast path. */
+	if (view->active || view->quiet_until_ns)
+		return 0;
 	room_ns = room_ns == UINT64_MAX ? room_ns : room_ns > cost_ns ? room_ns - cost_ns : 0;
 	/* What idle lanes have drawn and not used narrows the window: at most a quarter of it. */
 	if (lanes > 1 && view->window_ns != UINT64_MAX)

@@ -21,11 +21,17 @@ struct gate_view {
 	uint64_t in_flight_ns; /* launched, not seen complete */
 	uint64_t done_ns;      /* expected end of the work in flight */
 	uint64_t moved_ns;
-	bool active;				       /* a latency tenant has work */
-	const struct sluice_activity_device *activity; /* the one to wait for */
+	bool active; /* a latency tenant has work */
+	/* The one to wait for; where none is active, the last that was */
+	const struct sluice_activity_device *activity;
 	uint32_t wake;		/* its futex word, read before its activity was */
 	uint64_t idle_since_ns; /* the latest, where none is active; 0: none ever was */
 	uint64_t drain_ns;	/* when the active one is expected to end; 0: unknown */
+	uint64_t busy_since_ns; /* the latest busy period's beginning */
+	/* Of the grant: beside an active tenant, so long from there; and an arrival is expected */
+	uint32_t cap_sms;
+	uint64_t busy_limit_ns;
+	uint64_t quiet_from_ns, quiet_until_ns;
 };
 
 enum gate_reason {
@@ -35,6 +41,7 @@ enum gate_reason {
 	GATE_CREDIT,
 	GATE_ACTIVE,
 	GATE_GUARD,
+	GATE_QUIET, /* it would run into an arrival that is expected */
 	GATE_WINDOW,
 };
 

@@ -146,6 +146,13 @@ void gate_wait(struct gate *gate, const struct gate_view *view, struct gate_hold
 			sleep_on(&view->activity->wake, view->wake, now_ns + FAR_NS, now_ns);
 		break;
 	case GATE_GUARD: wait_guard(gate, hold, now_ns); break;
+	case GATE_QUIET:
+		/* The arrival comes first, and its end is what opens. */
+		hold->waited = view->activity;
+		sleep_on(&view->activity->wake, view->wake,
+			 hold->until_ns < now_ns + FAR_NS ? hold->until_ns : now_ns + FAR_NS,
+			 now_ns);
+		break;
 	case GATE_WINDOW: wait_window(gate, hold, now_ns); break;
 	case GATE_CREDIT:
 		sleep_on(&grant->epoch, atomic_load_explicit(&grant->epoch, memory_order_relaxed),

@@ -217,6 +217,8 @@ static int engine_dispatch(struct engine *engine, const struct event *event)
 	case EVENT_MEM_TAKEN: return on_mem_taken(engine, event);
 	case EVENT_MEM_HELD:
 	case EVENT_MEM_RECLAIMED: return on_mem_absent(engine, event);
+	case EVENT_REQUEST: return slo_request(engine, event);
+	case EVENT_LEVEL: return slo_fix_level(engine, event);
 	}
 	return -EINVAL;
 }
@@ -225,7 +227,8 @@ static int engine_dispatch(struct engine *engine, const struct event *event)
 static bool engine_decides_at(enum event_kind kind)
 {
 	return kind != EVENT_USAGE && kind != EVENT_JOIN && kind != EVENT_MEM_REQUEST &&
-	       kind != EVENT_MEM_TAKEN && kind != EVENT_MEM_HELD && kind != EVENT_MEM_RECLAIMED;
+	       kind != EVENT_MEM_TAKEN && kind != EVENT_MEM_HELD && kind != EVENT_MEM_RECLAIMED &&
+	       kind != EVENT_REQUEST;
 }
 
 int engine_event(struct engine *engine, const struct event *event)
@@ -253,8 +256,11 @@ void engine_destroy(struct engine *engine)
 			free(engine->process[i]->gate[d]);
 		free(engine->process[i]);
 	}
-	for (uint32_t i = 0; i < CORE_MAX_TENANTS; i++)
+	for (uint32_t i = 0; i < CORE_MAX_TENANTS; i++) {
+		for (uint32_t d = 0; engine->tenant[i] && d < CORE_MAX_DEVICES; d++)
+			slo_forget(&engine->tenant[i]->on[d]);
 		free(engine->tenant[i]);
+	}
 	for (uint32_t i = 0; i < CORE_MAX_DEVICES; i++)
 		free(engine->device[i]);
 	free(engine->actions);

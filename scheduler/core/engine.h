@@ -44,10 +44,14 @@ enum event_kind {
 	EVENT_MEM_HELD,	     /* tenant, device, .units: of a process that is not there yet or any
 				more; they return by EVENT_MEM_RECLAIMED */
 	EVENT_MEM_RECLAIMED, /* tenant, device, .units: such memory is free now */
+	EVENT_REQUEST,	     /* process, device, .request: a latency process's, that has ended */
+	EVENT_LEVEL,	     /* .level: of all devices, for `slo` */
 };
 
 struct event_device {
-	bool mps; /* processes may overlap */
+	bool mps;	 /* processes may overlap */
+	bool partitions; /* a launch can be kept to some of the SMs */
+	uint32_t sms;
 	uint64_t memory_bytes;
 };
 
@@ -57,6 +61,10 @@ struct event_tenant {
 	uint32_t gpu_max_permille, gpu_min_permille;
 	uint64_t period_ns; /* of gpu.max */
 	uint64_t memory_max_bytes, memory_min_bytes;
+	/* Of the p99: at most so much, or at most so much over alone; both 0: none. */
+	uint64_t target_ns;
+	uint32_t target_over_permille;
+	bool target_arrival; /* from arrival, queueing included; else from the first launch */
 };
 
 struct event_join {
@@ -74,6 +82,22 @@ struct event_usage {
 	bool want;	      /* a launch is held now */
 };
 
+/* In the order of their ends, process by process. */
+struct event_request {
+	uint64_t arrival_ns;	   /* 0: not known */
+	uint64_t start_ns, end_ns; /* first launch, seen drained */
+	uint64_t kind;		   /* like requests have the same */
+	uint64_t be_in_flight_ns;  /* best-effort work that it met; UINT64_MAX: not known */
+	bool alone;		   /* nothing else was on the device */
+	bool range;		   /* told by the program: may hold several drains, which come
+				      as requests of their own */
+};
+
+struct event_level {
+	bool fixed;    /* false: the controller's */
+	int32_t level; /* thousandths: slo_ladder.h */
+};
+
 struct event {
 	enum event_kind kind;
 	uint32_t device, tenant, process;
@@ -85,6 +109,8 @@ struct event {
 		struct event_join join;
 		struct event_attach attach;
 		struct event_usage usage;
+		struct event_request request;
+		struct event_level level;
 		bool on;
 		bool reclaim; /* LEAVE: its memory returns by EVENT_MEM_RECLAIMED, not at once */
 		uint32_t units;
@@ -108,6 +134,12 @@ struct grant {
 	uint64_t credit_ns; /* cumulative launched_ns to stay below */
 	uint64_t window_ns;
 	uint64_t guard_ns;
+	/* Beside an active latency tenant: on so many SMs (0: not at all), for so long from the
+	 * beginning of its busy period. */
+	uint32_t cap_sms;
+	uint64_t busy_limit_ns;
+	/* Its next arrival is expected then, counted from there too; until 0: not expected. */
+	uint64_t quiet_from_ns, quiet_until_ns;
 };
 
 struct action {
@@ -133,6 +165,30 @@ struct engine_report {
 	bool open, held, excess;
 };
 
+/* Where the controller stands with a latency tenant on a device. */
+enum slo_state {
+	SLO_NO_TARGET,
+	SLO_FIXED,	 /* the configuration fixes the level */
+	SLO_LEARNING,	 /* too few requests, or none that met no best-effort work */
+	SLO_NO_ARRIVALS, /* the target counts from arrival, and no arrival is known */
+	SLO_STEERED,
+	SLO_UNREACHABLE, /* not even with nothing beside it */
+};
+
+struct engine_slo {
+	enum slo_state state;
+	int32_t level;
+	uint64_t window_ns, guard_ns;
+	uint32_t cap_sms;
+	uint64_t busy_limit_ns, quiet_from_ns, quiet_until_ns;
+	/* p99 of the last thousand requests, and of the same ones alone; 0: not known. */
+	uint64_t service_ns, service_alone_ns; /* S */
+	uint64_t arrival_ns, arrival_alone_ns; /* A */
+	uint64_t alone_median_ns;	       /* service of its most frequent kind of request */
+	uint64_t reachable_ns; /* SLO_UNREACHABLE: the p99 with nothing beside it, estimated */
+	uint32_t pairs;	       /* requests that the target's metric is made of */
+};
+
 struct engine;
 
 struct engine *engine_create(uint64_t now_ns); /* NULL: no memory */
@@ -143,6 +199,9 @@ bool engine_take(struct engine *engine, struct action *ret_action);
 
 bool engine_report(const struct engine *engine, uint32_t tenant, uint32_t device,
 		   struct engine_report *ret_report);
+/* false: no latency tenant's, or the policy is not `slo`. */
+bool engine_slo_report(const struct engine *engine, uint32_t tenant, uint32_t device,
+		       struct engine_slo *ret_slo);
 bool engine_is_paused(const struct engine *engine, uint32_t tenant);
 bool engine_has_turns(const struct engine *engine, uint32_t device);
 /* Units granted to the process on the device. */

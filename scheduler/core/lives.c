@@ -60,8 +60,10 @@ int lives_device_gone(struct engine *engine, const struct event *event)
 	free(device);
 	engine->device[event->device] = NULL;
 	for (uint32_t t = 0; t < engine->tenants; t++) {
-		if (engine->tenant[t])
-			engine->tenant[t]->on[event->device] = (struct share){0};
+		if (!engine->tenant[t])
+			continue;
+		slo_forget(&engine->tenant[t]->on[event->device]);
+		engine->tenant[t]->on[event->device] = (struct share){0};
 	}
 	return 0;
 }
@@ -101,6 +103,8 @@ int lives_tenant_gone(struct engine *engine, const struct event *event)
 		if (engine->process[i] && engine->process[i]->tenant == tenant)
 			return -EINVAL;
 	}
+	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++)
+		slo_forget(&tenant->on[d]);
 	free(tenant);
 	engine->tenant[event->tenant] = NULL;
 	return 0;

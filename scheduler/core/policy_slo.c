@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * `slo` at a fixed level: latency-critical processes are never held; best-effort ones launch
- * nothing in the first 60 us after a latency process went idle, then keep at most 300 us of
- * predicted work in flight, one process at a time where processes cannot overlap. The hold while
- * a latency process is active is not decided here: every best-effort gate sees the activity page
- * at its next launch. Level 1 of the ladder measured in the policy study (facts: window 300 us
- * costs the latency tenant's p99 about 1 % and gives 0.95 of its idle time).
+ * `slo`: latency-critical processes are never held; best-effort ones launch nothing in the first
+ * moments (guard) after a latency process went idle, then keep at most a window of predicted work
+ * in flight, one process at a time where processes cannot overlap. How long and how much follows
+ * from the level (slo.h): the controller's where a tenant has a target, else 1: guard 60 us,
+ * window 300 us, which costs the latency tenant's p99 about 1 % in the policy study and gives 0.95
+ * of its idle time. The hold while a latency process is active is not decided here: every
+ * best-effort gate sees the activity page at its next launch.
  *
  * Above its own gpu.max, or when it would break a waiting best-effort tenant's gpu.min, a latency
  * tenant's excess is gated too: it gets credit up to the limit, period by period, and while it has
@@ -22,8 +23,6 @@
 
 #include "sluice/pages.h"
 
-#define SLO_GUARD_NS 60000ull
-#define SLO_WINDOW_NS 300000ull
 #define SLO_IDLE_WINDOW_NS 2000000ull /* no latency process on the device */
 #define SLO_LOOK_NS 1000000ull
 
@@ -108,6 +107,8 @@ static void slo_grant_latency(const struct engine *engine, struct device *device
 		if (others)
 			gate->next.flags |= SLUICE_GRANT_WAITERS;
 		gate->next.credit_ns = gate->next.window_ns = CORE_NO_LIMIT;
+		/* A busy period survives gaps shorter than that. */
+		gate->next.guard_ns = device->slo.busy_guard_ns;
 		/* What it takes is not held against those who compete for the rest. */
 		gate->next_watch = others > 1;
 		gate->next_counts = slo_limit_latency(device, gate, reserved, now_ns);
@@ -116,14 +117,31 @@ static void slo_grant_latency(const struct engine *engine, struct device *device
 	}
 }
 
+/* What best-effort gates may do beside an active tenant, or before one is expected. */
+static void slo_grant_beside(struct device *device)
+{
+	for (uint32_t i = 0; i < device->gates; i++) {
+		struct gate *gate = device->gate[i];
+
+		if (!slo_is_best_effort(gate) || !gate->next.open)
+			continue;
+		gate->next.cap_sms = device->slo.cap_sms;
+		gate->next.busy_limit_ns = device->slo.busy_limit_ns;
+		gate->next.quiet_from_ns = device->slo.quiet_from_ns;
+		gate->next.quiet_until_ns = device->slo.quiet_until_ns;
+	}
+}
+
 static void slo_decide(struct engine *engine, struct device *device, uint64_t now_ns)
 {
 	bool guarded = slo_count(device, slo_is_latency) > 0;
-	uint64_t guard_ns = guarded ? SLO_GUARD_NS : 0;
-	uint64_t window_ns = guarded		 ? SLO_WINDOW_NS
-			     : device->gates > 1 ? SLO_IDLE_WINDOW_NS
-						 : CORE_NO_LIMIT;
+	uint64_t guard_ns, window_ns;
 
+	slo_control(engine, device, now_ns);
+	guard_ns = guarded ? device->slo.guard_ns : 0;
+	window_ns = guarded		? device->slo.setting.window_ns
+		    : device->gates > 1 ? SLO_IDLE_WINDOW_NS
+					: CORE_NO_LIMIT;
 	if (device->record.mps) {
 		struct lead_terms terms = {
 			.window_ns = window_ns, .guard_ns = guard_ns, .member = slo_is_best_effort};
@@ -136,6 +154,8 @@ static void slo_decide(struct engine *engine, struct device *device, uint64_t no
 		turns_decide(engine, device, &terms, now_ns);
 	}
 	slo_grant_latency(engine, device, now_ns);
+	if (guarded)
+		slo_grant_beside(device);
 }
 
 const struct policy policy_slo = {

@@ -27,7 +27,10 @@ static bool round_same(const struct gate *gate)
 	uint64_t more_ns;
 
 	if (!gate->told_any || next->open != told->open || next->flags != told->flags ||
-	    next->window_ns != told->window_ns || next->guard_ns != told->guard_ns)
+	    next->window_ns != told->window_ns || next->guard_ns != told->guard_ns ||
+	    next->cap_sms != told->cap_sms || next->busy_limit_ns != told->busy_limit_ns ||
+	    next->quiet_from_ns != told->quiet_from_ns ||
+	    next->quiet_until_ns != told->quiet_until_ns)
 		return false;
 	if (next->credit_ns == told->credit_ns || !next->open)
 		return true;

@@ -11,6 +11,7 @@
 #include "account.h"
 #include "engine.h"
 #include "policy.h"
+#include "slo.h"
 
 #define CORE_MAX_GATES 512 /* processes on one device */
 
@@ -36,6 +37,7 @@ struct share {
 	uint64_t spent_ns;
 	uint64_t period_end_ns;
 	uint64_t granted_units, reclaiming_units;
+	struct slo_watch *slo; /* owned; NULL: no request of it was seen */
 };
 
 struct tenant {
@@ -66,6 +68,7 @@ struct gate {
 	bool next_watch, told_watch;
 	bool next_counts, told_counts; /* latency: activity counts */
 	bool told_any;
+	struct slo_gate slo; /* latency */
 };
 
 struct process {
@@ -110,6 +113,7 @@ struct device {
 	uint64_t next_ns;    /* when the policy wants to look again */
 	/* Side by side: the last round, and what gates beside it had used by then */
 	uint64_t looked_ns, looked_others_ns;
+	struct slo_device slo;
 	struct quota_round quota;
 	uint32_t quota_tenant; /* last looked at by a slow tick */
 };
@@ -124,6 +128,7 @@ struct engine {
 	uint64_t now_ns;
 	uint64_t tick_ns; /* last slow tick */
 	uint64_t told_timer_ns;
+	struct event_level level;
 	struct action *actions;
 	uint32_t action_room, action_head, action_count;
 };

@@ -26,6 +26,11 @@ static void grant_publish(struct process *process, uint32_t local)
 	}
 }
 
+static uint32_t grant_us(uint64_t ns)
+{
+	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
+}
+
 void grant_write(struct process *process, uint32_t local, const struct grant *grant)
 {
 	struct local_device *own = &process->local[local];
@@ -36,6 +41,13 @@ void grant_write(struct process *process, uint32_t local, const struct grant *gr
 	atomic_store_explicit(&page->credit_ns, grant->credit_ns, memory_order_relaxed);
 	atomic_store_explicit(&page->window_ns, grant->window_ns, memory_order_relaxed);
 	atomic_store_explicit(&page->guard_ns, grant->guard_ns, memory_order_relaxed);
+	atomic_store_explicit(&page->cap_sms, grant->cap_sms, memory_order_relaxed);
+	atomic_store_explicit(&page->busy_limit_us, grant_us(grant->busy_limit_ns),
+			      memory_order_relaxed);
+	atomic_store_explicit(&page->quiet_from_us, grant_us(grant->quiet_from_ns),
+			      memory_order_relaxed);
+	atomic_store_explicit(&page->quiet_until_us, grant_us(grant->quiet_until_ns),
+			      memory_order_relaxed);
 	atomic_store_explicit(&page->progress_ns, process->arbiter->config.progress_ns,
 			      memory_order_relaxed);
 	if (page_open != grant->open)

@@ -186,7 +186,8 @@ static size_t play(unsigned int seed, bool mps, uint64_t *log)
 			event.kind = i == 0 ? EVENT_DEVICE : EVENT_TENANT;
 			event.tenant = (uint32_t)i;
 			if (i == 0)
-				event.device_added = (struct event_device){mps, 1ull << 34};
+				event.device_added = (struct event_device){
+					.mps = mps, .memory_bytes = 1ull << 34};
 			else
 				event.tenant_set = plain;
 		} else if (!alive[event.process]) {

@@ -26,6 +26,48 @@ static enum gate_reason decide(uint64_t cost_ns)
 	return gate_decide(&view, cost_ns, 0, NOW, &until_ns);
 }
 
+START_TEST(beside_an_active_tenant_only_at_the_beginning_and_with_little)
+{
+	view.active = true;
+	view.idle_since_ns = NOW - 1;
+	view.window_ns = 1000 * US;
+	view.busy_since_ns = NOW - 100 * US;
+	ck_assert_int_eq(decide(10), GATE_ACTIVE);
+	view.cap_sms = 32;
+	ck_assert_int_eq(decide(10), GATE_ACTIVE);
+	view.busy_limit_ns = 100 * US;
+	ck_assert_int_eq(decide(10), GATE_OPEN);
+	ck_assert_uint_eq(gate_allowance(&view, 10, 1), 0);
+	view.in_flight_ns = 300 * US;
+	ck_assert_int_eq(decide(1), GATE_WINDOW);
+	view.in_flight_ns = 0;
+	view.busy_since_ns--;
+	ck_assert_int_eq(decide(10), GATE_ACTIVE);
+	view.busy_limit_ns = UINT64_MAX;
+	ck_assert_int_eq(decide(10), GATE_OPEN);
+}
+END_TEST
+
+START_TEST(nothing_runs_into_an_arrival_that_is_expected)
+{
+	view.busy_since_ns = NOW - 900 * US;
+	view.quiet_from_ns = 1000 * US;
+	view.quiet_until_ns = 1200 * US;
+	view.in_flight_ns = 60 * US;
+	ck_assert_int_eq(decide(40 * US), GATE_OPEN);
+	ck_assert_uint_eq(gate_allowance(&view, 40 * US, 1), 0);
+	ck_assert_int_eq(decide(40 * US + 1), GATE_QUIET);
+	ck_assert_uint_eq(until_ns, NOW + 300 * US);
+	view.in_flight_ns = 0;
+	view.busy_since_ns = NOW - 1200 * US + 1;
+	ck_assert_int_eq(decide(1), GATE_QUIET);
+	view.busy_since_ns--;
+	ck_assert_int_eq(decide(1), GATE_OPEN);
+	view.busy_since_ns = 0;
+	ck_assert_int_eq(decide(1), GATE_OPEN);
+}
+END_TEST
+
 START_TEST(an_open_gate_admits)
 {
 	ck_assert_int_eq(decide(10 * US), GATE_OPEN);
@@ -177,6 +219,8 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, an_open_gate_admits);
 	tcase_add_test(tcase, an_odd_word_is_closed);
+	tcase_add_test(tcase, beside_an_active_tenant_only_at_the_beginning_and_with_little);
+	tcase_add_test(tcase, nothing_runs_into_an_arrival_that_is_expected);
 	tcase_add_test(tcase, a_pause_closes_an_open_gate);
 	tcase_add_test(tcase, activity_holds_until_its_predicted_end);
 	tcase_add_test(tcase, the_guard_holds_to_the_nanosecond);

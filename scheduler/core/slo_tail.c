@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "slo_tail.h"
+
+#include "slo_fix.h"
+
+/* What is added to the tail grows by so many octaves (in 1024ths) with a level: between 0 and 3.5 it
+ * doubles every 0.45 in the policy study. */
+#define SLOPE_OCTAVES 2300
+#define TAIL_PERMILLE 30u
+
+void slo_tail_add(struct slo_tail *tail, const struct slo_pair *pair)
+{
+	tail->pair[tail->pairs++ % TAIL_RING] = *pair;
+}
+
+static uint32_t tail_kept(const struct slo_tail *tail, uint32_t most)
+{
+	return tail->pairs < most ? (uint32_t)tail->pairs : most;
+}
+
+static const struct slo_pair *tail_at(const struct slo_tail *tail, uint32_t ago)
+{
+	return &tail->pair[(tail->pairs - 1 - ago) % TAIL_RING];
+}
+
+static uint64_t pair_at_level(const struct slo_pair *pair, int32_t level)
+{
+	uint64_t more_ns;
+
+	if (pair->shared_ns <= pair->alone_ns || pair->level == level)
+		return pair->shared_ns;
+	more_ns = fix_scale(pair->shared_ns - pair->alone_ns,
+			    (level - pair->level) * SLOPE_OCTAVES / 1000);
+	/* Nothing that was seen says that it could be more than all of this. */
+	if (more_ns > pair->alone_ns)
+		more_ns = pair->alone_ns > pair->shared_ns - pair->alone_ns
+				  ? pair->alone_ns
+				  : pair->shared_ns - pair->alone_ns;
+	return pair->alone_ns + more_ns;
+}
+
+static uint64_t tail_mean(uint64_t *value, uint32_t count)
+{
+	uint32_t largest = count * TAIL_PERMILLE / 1000;
+	uint64_t sum = 0;
+
+	if (!largest)
+		largest = 1;
+	fix_select(value, count, count - largest);
+	for (uint32_t i = count - largest; i < count; i++)
+		sum += value[i] / largest;
+	return sum;
+}
+
+struct slo_tails slo_tail_look(const struct slo_tail *tail, uint32_t most, int32_t level)
+{
+	uint64_t shared_ns[TAIL_RING], alone_ns[TAIL_RING];
+	uint32_t count = tail_kept(tail, most);
+
+	if (!count)
+		return (struct slo_tails){0};
+	for (uint32_t i = 0; i < count; i++) {
+		const struct slo_pair *pair = tail_at(tail, i);
+
+		shared_ns[i] = pair_at_level(pair, level);
+		alone_ns[i] = pair->alone_ns;
+	}
+	return (struct slo_tails){.pairs = count,
+				  .shared_ns = tail_mean(shared_ns, count),
+				  .alone_ns = tail_mean(alone_ns, count)};
+}
+
+struct slo_tails slo_tail_show(const struct slo_tail *tail, uint32_t permille)
+{
+	uint64_t shared_ns[TAIL_RING], alone_ns[TAIL_RING];
+	uint32_t count = tail_kept(tail, TAIL_RING), rank;
+
+	if (!count)
+		return (struct slo_tails){0};
+	for (uint32_t i = 0; i < count; i++) {
+		shared_ns[i] = tail_at(tail, i)->shared_ns;
+		alone_ns[i] = tail_at(tail, i)->alone_ns;
+	}
+	rank = (count * permille + 999) / 1000;
+	rank = rank ? rank - 1 : 0;
+	return (struct slo_tails){.pairs = count,
+				  .shared_ns = fix_select(shared_ns, count, rank),
+				  .alone_ns = fix_select(alone_ns, count, rank)};
+}
