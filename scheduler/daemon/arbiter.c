@@ -60,7 +60,7 @@ static void carry_out(struct arbiter *arbiter, const struct action *action)
 	switch (action->kind) {
 	case ACTION_GRANT: grant_write(process, (uint32_t)local, &action->grant); break;
 	case ACTION_ACTIVITY: activity_count(process, (uint32_t)local, action->on); break;
-	case ACTION_WATCH: process->local[local].watched = action->on; break;
+	case ACTION_WATCH: ticks_watch(process, (uint32_t)local, action->on); break;
 	case ACTION_MEM_GRANT: memory_granted(process, (uint32_t)local, action->units); break;
 	case ACTION_MEM_REFUSE: memory_refused(process, (uint32_t)local, action->status); break;
 	case ACTION_MEM_TAKE_BACK: take_back(arbiter, process, (uint32_t)local, action); break;

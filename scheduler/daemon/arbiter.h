@@ -77,6 +77,8 @@ struct arbiter {
 	struct tenant_entry tenant[CORE_MAX_TENANTS];
 	struct process *process[CORE_MAX_PROCESSES];
 	uint32_t process_end;		/* one past the highest ever in use: walks end there */
+	/* Bit i: process i may have a gate that the core watches. Looks come by the thousand. */
+	uint64_t watched[CORE_MAX_PROCESSES / 64];
 	struct connection *connections; /* owned; doubly linked */
 	struct reclaim reclaim[MAX_RECLAIMS];
 	uint32_t reclaims;

@@ -24,21 +24,52 @@ static void read_gate(struct process *process, uint32_t local, bool thorough)
 		grant_nudge(process, local);
 }
 
-static void read_gates(struct arbiter *arbiter, bool all)
+static void read_all(struct arbiter *arbiter)
 {
 	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *process = arbiter->process[i];
 
 		for (uint32_t local = 0; process && local < SLUICE_MAX_DEVICES; local++) {
-			if (process->local[local].used && (all || process->local[local].watched))
-				read_gate(process, local, all);
+			if (process->local[local].used)
+				read_gate(process, local, true);
 		}
 	}
 }
 
+/* False: none of its gates is watched. */
+static bool read_watched(struct process *process)
+{
+	bool any = false;
+
+	for (uint32_t local = 0; process && local < SLUICE_MAX_DEVICES; local++) {
+		if (!process->local[local].used || !process->local[local].watched)
+			continue;
+		any = true;
+		read_gate(process, local, false);
+	}
+	return any;
+}
+
 void ticks_read_watched(struct arbiter *arbiter)
 {
-	read_gates(arbiter, false);
+	for (uint32_t word = 0; word < sizeof(arbiter->watched) / sizeof(arbiter->watched[0]);
+	     word++) {
+		uint64_t bits = arbiter->watched[word];
+
+		for (; bits; bits &= bits - 1) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(bits);
+
+			if (!read_watched(arbiter->process[word * 64 + bit]))
+				arbiter->watched[word] &= ~(1ull << bit);
+		}
+	}
+}
+
+void ticks_watch(struct process *process, uint32_t local, bool on)
+{
+	process->local[local].watched = on;
+	if (on)
+		process->arbiter->watched[process->index / 64] |= 1ull << process->index % 64;
 }
 
 int ticks_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
@@ -78,7 +109,7 @@ int ticks_on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 
 	arbiter_now(arbiter);
 	any = tick_processes(arbiter);
-	read_gates(arbiter, true);
+	read_all(arbiter);
 	(void)arbiter_feed(arbiter, &event);
 	reclaim_tick(arbiter);
 	estimates_tick(arbiter->estimates, arbiter->now_ns);
