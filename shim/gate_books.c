@@ -89,13 +89,16 @@ uint64_t gate_in_flight(const struct gate *gate)
 	return launched_ns > gate->completed_ns ? launched_ns - gate->completed_ns : 0;
 }
 
-static void publish(struct gate *gate)
+static void publish(struct gate *gate, uint64_t now_ns)
 {
 	struct sluice_counters *counters = &gate->page->counters;
 
-	books_store(&counters->completed_ns, gate->completed_ns > gate->retired_ns
-						     ? gate->completed_ns - gate->retired_ns
-						     : 0);
+	books_store(&counters->completed_at_ns, now_ns);
+	/* Pairs with the arbiter's acquire: what is complete is not taken for older than it is. */
+	atomic_store_explicit(
+		&counters->completed_ns,
+		gate->completed_ns > gate->retired_ns ? gate->completed_ns - gate->retired_ns : 0,
+		memory_order_release);
 	books_store(&counters->drained, gate_in_flight(gate) == 0);
 }
 
@@ -103,7 +106,7 @@ void gate_completed(struct gate *gate, uint64_t done_ns, uint64_t now_ns)
 {
 	gate->completed_ns += done_ns;
 	gate->moved_ns = now_ns;
-	publish(gate);
+	publish(gate, now_ns);
 }
 
 void books_take(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns,

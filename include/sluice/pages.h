@@ -111,7 +111,8 @@ struct sluice_counters {
 	_Atomic uint64_t requests_alone;  /* of them: met no best-effort work */
 	_Atomic uint64_t sleeping;	  /* threads in a gate now */
 	_Atomic uint64_t drained;	  /* 1: every launch was seen complete */
-	_Atomic uint64_t reserved[10];
+	_Atomic uint64_t completed_at_ns; /* when completed_ns last moved; stored before it */
+	_Atomic uint64_t reserved[9];
 };
 _Static_assert(sizeof(struct sluice_counters) == 256, "counters");
 

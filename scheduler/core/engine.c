@@ -89,6 +89,18 @@ static struct event_usage gate_believe(const struct gate *gate, const struct eve
 	return usage;
 }
 
+/* Something was launched since the last reading, by then at the latest: it is complete since that
+ * time, or else just now. */
+static uint64_t usage_launched_at_ns(const struct gate *gate, const struct event_usage *usage,
+				     uint64_t now_ns)
+{
+	uint64_t at_ns = usage->completed_at_ns;
+
+	if (usage->completed_ns < usage->launched_ns || !at_ns || at_ns > now_ns)
+		return now_ns;
+	return at_ns > gate->launched_at_ns ? at_ns : gate->launched_at_ns;
+}
+
 static int on_usage(struct engine *engine, const struct event *event)
 {
 	struct gate *gate = lives_find_gate(engine, event->process, event->device);
@@ -109,6 +121,7 @@ static int on_usage(struct engine *engine, const struct event *event)
 		gate->was_held = true;
 	if (usage.launched_ns > gate->usage.launched_ns) {
 		gate->moved_ns = event->now_ns;
+		gate->launched_at_ns = usage_launched_at_ns(gate, &usage, event->now_ns);
 		gate->flight_ns = usage.launched_ns - usage.completed_ns;
 	}
 	gate->usage = usage;

@@ -77,6 +77,7 @@ struct event_attach {
 
 struct event_usage {
 	uint64_t launched_ns, completed_ns; /* predicted, cumulative */
+	uint64_t completed_at_ns;	    /* when completed_ns last moved; 0: not known */
 	uint64_t held_ns;     /* cumulative time with a launch held, the present hold included */
 	uint64_t mem_held_ns; /* the same of allocations */
 	bool want;	      /* a launch is held now */

@@ -158,7 +158,7 @@ int lives_attach(struct engine *engine, const struct event *event)
 	gate->share = &process->tenant->on[device->index];
 	gate->share->gates++;
 	gate->share->latency_gates += process->latency;
-	gate->read_ns = gate->moved_ns = gate->closed_ns = event->now_ns;
+	gate->read_ns = gate->moved_ns = gate->launched_at_ns = gate->closed_ns = event->now_ns;
 	process->gate[device->index] = gate;
 	device->gate[device->gates++] = gate;
 	quota_attach(engine, gate, event->attach.held_units);

@@ -54,6 +54,7 @@ struct gate {
 	struct event_usage usage;    /* last reading, made monotone */
 	uint64_t read_ns;	     /* when */
 	uint64_t moved_ns;	     /* last reading that showed launched_ns moved */
+	uint64_t launched_at_ns;     /* nothing was launched after that */
 	uint64_t closed_ns;	     /* last time the gate was closed */
 	uint64_t flight_ns;	     /* in flight when last it moved or was closed */
 	uint64_t used_ns;	     /* charged, cumulative */

@@ -41,7 +41,7 @@ static bool turn_is_overdue(const struct gate *gate, uint64_t since_ns, uint64_t
 
 static bool turn_is_idle(const struct gate *gate, uint64_t now_ns)
 {
-	if (gate->usage.want || now_ns - gate->moved_ns < LINGER_NS)
+	if (gate->usage.want || now_ns - gate->launched_at_ns < LINGER_NS)
 		return false;
 	return !gate_in_flight(gate) ||
 	       turn_is_overdue(gate,
@@ -123,7 +123,7 @@ static void turn_open(struct engine *engine, struct device *device, struct gate 
 			      .start_launched_ns = gate->usage.launched_ns,
 			      .quantum_ns = turn_quantum_ns(engine, device, gate)};
 	/* The time to launch something starts now. */
-	gate->moved_ns = now_ns;
+	gate->moved_ns = gate->launched_at_ns = now_ns;
 	if (gate->share->virtual_ns > device->virtual_ns)
 		device->virtual_ns = gate->share->virtual_ns;
 }

@@ -45,6 +45,7 @@ struct event_usage reading_take(struct process *process, uint32_t local, bool th
 	struct event_usage usage = {0};
 
 	usage.completed_ns = atomic_load_explicit(&counters->completed_ns, memory_order_acquire);
+	usage.completed_at_ns = load(&counters->completed_at_ns);
 	if (!thorough)
 		usage.launched_ns = sum_slots(process, local, process->local[local].slots_seen);
 	if (thorough || usage.launched_ns <= usage.completed_ns)
