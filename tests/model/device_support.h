@@ -42,6 +42,7 @@ static inline void device_share(struct model_desc *desc)
 	desc->corun_permille = 100;
 	desc->stagger_permille = 120;
 	desc->merge_ns = 100;
+	desc->coalesce_ns = 8;
 	desc->age_from_ready = 1;
 }
 

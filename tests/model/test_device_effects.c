@@ -368,6 +368,52 @@ START_TEST(an_unknown_length_is_not_merged)
 }
 END_TEST
 
+/* ---- coalescing ---- */
+
+START_TEST(blocks_that_end_close_to_others_end_with_them)
+{
+	static const struct {
+		uint64_t other_ns, must_ns; /* when the SMs of the later blocks come free */
+	} cases[] = {
+		{1 * US, 10 * US}, /* would end 1 us after the others */
+		{1001, 11001},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct model_desc desc = device_desc(80, true);
+		uint64_t op;
+
+		desc.coalesce_ns = 2 * US;
+		start_with(desc);
+		(void)device_submit(model, 0, stream[0], kernel_of(20, cases[i].other_ns));
+		op = device_submit(model, 0, stream[1], kernel_of(80, 10 * US));
+		run_to(cases[i].must_ns - 1);
+		ck_assert(!model_is_done(model, op));
+		run_to(cases[i].must_ns);
+		device_expect(model, proc[1], op, 0, cases[i].must_ns);
+	}
+}
+END_TEST
+
+START_TEST(blocks_wait_for_others_that_end_soon_after)
+{
+	struct model_desc desc = device_desc(80, true);
+	uint64_t op;
+
+	/* 20 blocks begin beside the 60 SMs of another and take 7.5 % longer; the 60 that begin
+	 * when it ends, at 0.5 us, would end 0.25 us before them. */
+	desc.coalesce_ns = 1 * US;
+	desc.corun_permille = 100;
+	start_with(desc);
+	(void)device_submit(model, 0, stream[0], kernel_of(60, 500));
+	op = device_submit(model, 0, stream[1], kernel_of(80, 10 * US));
+	run_to(10749);
+	ck_assert_uint_eq(model->runq[0].free_sms, 0);
+	run_to(10750);
+	device_expect(model, proc[1], op, 0, 10750);
+}
+END_TEST
+
 static void add(TCase *tcase)
 {
 	tcase_add_test(tcase, bandwidth_that_is_asked_for_twice_stretches);
@@ -387,6 +433,8 @@ static void add(TCase *tcase)
 	tcase_add_test(tcase, few_sms_have_few_parts);
 	tcase_add_test(tcase, short_waves_are_merged_into_as_much_time);
 	tcase_add_test(tcase, an_unknown_length_is_not_merged);
+	tcase_add_test(tcase, blocks_that_end_close_to_others_end_with_them);
+	tcase_add_test(tcase, blocks_wait_for_others_that_end_soon_after);
 }
 
 int main(void)

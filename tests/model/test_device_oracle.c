@@ -345,7 +345,8 @@ static void make_up(struct oracle *o, bool mps, bool shares)
 	o->desc.kernel_gap_ns = 1 + random_below(5);
 	if (shares)
 		device_share(&o->desc);
-	o->desc.merge_ns = 0; /* it would be the same sums here */
+	o->desc.merge_ns = 0;	 /* it would be the same sums here */
+	o->desc.coalesce_ns = 0; /* every SM is by itself here */
 	o->active = o->target = o->resident = -1;
 	o->last = PROCS - 1;
 	for (int s = 0; s < STREAMS; s++) {

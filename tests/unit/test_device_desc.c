@@ -42,6 +42,7 @@ static const char *const good[] = {
 	"stagger = \"12.5 %\";",
 	"merge = \"30 us\";",
 	"age_from_ready = true;",
+	"coalesce = \"2 us\";",
 };
 
 #define LINES (sizeof(good) / sizeof(good[0]))
@@ -109,6 +110,7 @@ START_TEST(every_key_lands_in_its_field)
 	ck_assert_uint_eq(desc.stagger_permille, 125);
 	ck_assert_uint_eq(desc.merge_ns, 30000);
 	ck_assert_uint_eq(desc.age_from_ready, 1);
+	ck_assert_uint_eq(desc.coalesce_ns, 2000);
 }
 END_TEST
 
@@ -124,6 +126,7 @@ START_TEST(effects_of_sharing_are_off_unless_said)
 	ck_assert_uint_eq(desc.stagger_permille, 0);
 	ck_assert_uint_eq(desc.merge_ns, 0);
 	ck_assert_uint_eq(desc.age_from_ready, 0);
+	ck_assert_uint_eq(desc.coalesce_ns, 0);
 }
 END_TEST
 

@@ -77,6 +77,7 @@ static const struct field fields[] = {
 	EFFECT("corun_slowdown", PERMILLE, corun_permille, 10000),
 	EFFECT("stagger", PERMILLE, stagger_permille, 500),
 	EFFECT("merge", NS, merge_ns, SECOND_NS),
+	EFFECT("coalesce", NS, coalesce_ns, SECOND_NS),
 	{"age_from_ready", FIELD_BOOL, 0, MEMBER(age_from_ready), 0, 0, true},
 	{"costs", FIELD_IGNORED, 0, 0, 0, 0, 0, true},
 };
@@ -161,7 +162,7 @@ static int load_name(const struct field *field, const config_setting_t *setting,
 		return fail(ret_error, (int)config_setting_source_line(setting),
 			    "%s must be a text of 1 to %zu characters in quotes", field->name,
 			    sizeof(desc->name) - 1);
-	memcpy(desc->name, text, strlen(text));
+	memcpy(desc->name, text, strlen(text) + 1);
 	return 0;
 }
 
@@ -218,30 +219,51 @@ static int line_of(const config_setting_t *root, const char *name)
 	return setting ? (int)config_setting_source_line(setting) : 0;
 }
 
-static int load_root(const config_setting_t *root, struct model_desc *desc,
-		     struct desc_error *ret_error)
+static bool is_passed(const char *const *passed, const char *name)
 {
-	int error;
+	for (; passed && *passed; passed++) {
+		if (!strcmp(*passed, name))
+			return true;
+	}
+	return false;
+}
 
+static int load_members(const config_setting_t *root, const char *const *passed,
+			struct model_desc *desc, struct desc_error *ret_error)
+{
 	for (int i = 0; i < config_setting_length(root); i++) {
 		const config_setting_t *setting = config_setting_get_elem(root, (unsigned int)i);
-		const struct field *field = find_field(config_setting_name(setting));
+		const char *name = config_setting_name(setting);
+		const struct field *field = find_field(name);
+		int error;
 
+		if (is_passed(passed, name))
+			continue;
 		if (!field)
 			return fail(ret_error, (int)config_setting_source_line(setting),
-				    "unknown key %s", config_setting_name(setting));
+				    "unknown key %s", name);
 		error = load_field(field, setting, desc, ret_error);
 		if (error)
 			return error;
 	}
-	for (size_t i = 0; i < FIELDS; i++)
-		if (!fields[i].optional && !config_setting_get_member(root, fields[i].name))
+	return 0;
+}
+
+int desc_load_group(const config_setting_t *group, const char *const *passed, bool partial,
+		    struct model_desc *desc, struct desc_error *ret_error)
+{
+	int error = load_members(group, passed, desc, ret_error);
+
+	if (error)
+		return error;
+	for (size_t i = 0; !partial && i < FIELDS; i++)
+		if (!fields[i].optional && !config_setting_get_member(group, fields[i].name))
 			return fail(ret_error, 0, "%s is missing", fields[i].name);
 	if (desc->smem_per_block_bytes > desc->smem_per_sm_bytes)
-		return fail(ret_error, line_of(root, "shared_per_block"),
+		return fail(ret_error, line_of(group, "shared_per_block"),
 			    "shared_per_block is more than shared_per_sm");
 	if (desc->context_bytes >= desc->memory_bytes)
-		return fail(ret_error, line_of(root, "context"),
+		return fail(ret_error, line_of(group, "context"),
 			    "context is not less than memory: no process could start");
 	return 0;
 }
@@ -259,7 +281,8 @@ static int load_file(FILE *file, enum desc_mps mps, struct model_desc *ret_desc,
 		error = fail(ret_error, config_error_line(&config), "%s",
 			     config_error_text(&config));
 	else
-		error = load_root(config_root_setting(&config), &desc, ret_error);
+		error = desc_load_group(config_root_setting(&config), NULL, false, &desc,
+					ret_error);
 	config_destroy(&config);
 	if (error)
 		return error;

@@ -23,6 +23,7 @@ void model_init(struct model *model, const struct model_desc *desc, uint64_t now
 	if (desc->mps)
 		runq_reset(model, 0, false);
 	copy_reset(model);
+	effect_init(model);
 }
 
 const struct model_desc *model_get_desc(const struct model *model)

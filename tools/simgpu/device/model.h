@@ -73,6 +73,7 @@ struct model_desc {
 	uint64_t clock_khz;
 	uint64_t context_bytes; /* device memory taken by each process's context */
 	uint64_t merge_ns;	/* waves shorter than this are played as fewer, longer ones */
+	uint64_t coalesce_ns;	/* blocks of a kernel that end within +- half of it end together */
 };
 
 enum model_op_kind {

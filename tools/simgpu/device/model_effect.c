@@ -17,6 +17,10 @@
  *
  * Merging. Waves shorter than merge_ns are played as fewer, longer ones, which take as long
  * together: a kernel of many tiny waves costs no more events than a long one.
+ *
+ * Coalescing (model_kernel.c). Blocks that would end within half of coalesce_ns of others of their
+ * kernel, before or after, end with them: kernels that trade SMs one by one would cost an event a
+ * block.
  */
 
 #include "device/model_impl.h"
@@ -29,37 +33,42 @@ static uint64_t scaled(uint64_t ns, uint64_t permille)
 	return ns / WHOLE * permille + ns % WHOLE * permille / WHOLE;
 }
 
-static uint64_t bandwidth_demand(const struct model *model, uint32_t bw, uint64_t sms)
+void effect_init(struct model *model)
 {
-	uint32_t saturation = model->desc.saturation_sms[bw];
+	for (uint32_t bw = 0; bw < MODEL_CLASSES; bw++)
+		for (uint32_t sms = 0; sms <= model->desc.sms; sms++) {
+			uint32_t saturation = model->desc.saturation_sms[bw];
 
-	return saturation ? sms * WHOLE / saturation : 0;
+			model->demand[bw][sms] = saturation ? sms * WHOLE / saturation : 0;
+		}
 }
 
-static uint64_t at_least_whole(uint64_t permille)
+static uint32_t at_least_whole(uint32_t permille)
 {
 	return permille > WHOLE ? permille : WHOLE;
 }
 
 /* With `sms` more for the kernel than it holds. */
-static uint64_t bandwidth_stretch(const struct model *model, const struct runq *runq,
+static uint32_t bandwidth_stretch(const struct model *model, const struct runq *runq,
 				  const struct op *op, uint32_t sms)
 {
-	uint64_t full = (op->blocks + op->blocks_per_sm - 1) / op->blocks_per_sm, all = 0, alone;
+	uint32_t all = model->demand[op->bw_class][runq->class_sms[op->bw_class] + sms];
+	uint32_t full = model->desc.sms;
 
-	if (full > model->desc.sms)
-		full = model->desc.sms;
-	alone = at_least_whole(bandwidth_demand(model, op->bw_class, full));
 	for (uint32_t bw = 0; bw < MODEL_CLASSES; bw++)
-		all += bandwidth_demand(model, bw,
-					runq->class_sms[bw] + (bw == op->bw_class ? sms : 0));
-	return at_least_whole(all * WHOLE / alone);
+		all += bw == op->bw_class ? 0 : model->demand[bw][runq->class_sms[bw]];
+	if (all <= WHOLE)
+		return WHOLE;
+	if ((uint64_t)full * op->blocks_per_sm > op->blocks)
+		full = (op->blocks + op->blocks_per_sm - 1) / op->blocks_per_sm;
+	return at_least_whole(all * WHOLE / at_least_whole(model->demand[op->bw_class][full]));
 }
 
 uint64_t effect_block_ns(const struct model *model, const struct runq *runq, const struct op *op,
 			 uint32_t sms)
 {
-	uint64_t others = model->desc.sms - runq->free_sms - op->sms, corun, ns;
+	uint32_t others = model->desc.sms - runq->free_sms - op->sms, corun;
+	uint64_t ns;
 
 	if (!others || op->cost_ns == MODEL_UNKNOWN)
 		return op->cost_ns;
@@ -92,9 +101,11 @@ uint64_t effect_stagger(const struct model *model, uint64_t block_ns, uint32_t p
 
 uint64_t effect_least_ns(const struct model *model, const struct op *op)
 {
-	if (!is_staggered(model, op))
-		return op->cost_ns;
-	return scaled(op->cost_ns, WHOLE - model->desc.stagger_permille);
+	uint64_t earlier = model->desc.coalesce_ns / 2, ns = op->cost_ns;
+
+	if (is_staggered(model, op))
+		ns = scaled(ns, WHOLE - model->desc.stagger_permille);
+	return ns > earlier ? ns - earlier : 0;
 }
 
 void effect_merge(const struct model *model, uint64_t per_wave, uint32_t *blocks,

@@ -101,10 +101,3 @@ void timer_clear(struct model *model, uint32_t stream)
 	if (!model->proc[proc].timers.count)
 		model->procs_timed &= ~proc_bit(proc);
 }
-
-uint64_t timer_first(const struct model *model, uint32_t proc)
-{
-	const struct heap *timers = &model->proc[proc].timers;
-
-	return timers->count ? model->stream[timers->item[0]].key[HEAP_TIMER] : MODEL_NEVER;
-}

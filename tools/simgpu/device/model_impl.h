@@ -52,13 +52,19 @@ static inline uint64_t runq_now(const struct model *model, const struct runq *ru
 	return (runq->paused_ns != MODEL_NEVER ? runq->paused_ns : model->now_ns) - runq->shift_ns;
 }
 
+static inline uint64_t timer_first(const struct model *model, uint32_t proc)
+{
+	const struct heap *timers = &model->proc[proc].timers;
+
+	return timers->count ? model->stream[timers->item[0]].key[HEAP_TIMER] : MODEL_NEVER;
+}
+
 /* model_heap.c; setting a stream that is in changes its key, removing one that is not is fine. */
 void heap_set(struct model *model, struct heap *heap, enum heap_kind kind, uint32_t stream,
 	      uint64_t key);
 void heap_remove(struct model *model, struct heap *heap, enum heap_kind kind, uint32_t stream);
 void timer_set(struct model *model, uint32_t stream, uint64_t at_ns);
 void timer_clear(struct model *model, uint32_t stream);
-uint64_t timer_first(const struct model *model, uint32_t proc);
 
 /* model_op.c */
 struct op *op_find(struct model *model, uint64_t id); /* not done yet, or NULL */
@@ -80,7 +86,9 @@ void done_append(struct model *model, struct op *op);
 /* model_control.c */
 uint64_t kernel_rank(const struct model *model, const struct op *op);
 
-/* model_effect.c: of the blocks that `sms` SMs more would be given now */
+/* model_effect.c */
+void effect_init(struct model *model);
+/* Of the blocks that `sms` SMs more would be given now */
 uint64_t effect_block_ns(const struct model *model, const struct runq *runq, const struct op *op,
 			 uint32_t sms);
 /* The SMs that a kernel gets at once are in so many parts, whose blocks differ in length. */

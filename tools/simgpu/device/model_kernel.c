@@ -72,17 +72,31 @@ static uint32_t group_before(const struct model *model, const struct op *op, uin
 	return before;
 }
 
+/* One that ends as good as then: the last before, or the first after. */
+static uint32_t group_near(const struct model *model, const struct op *op, uint32_t before,
+			   uint64_t end_vns)
+{
+	uint64_t apart = op->cost_ns == MODEL_UNKNOWN ? 0 : model->desc.coalesce_ns / 2;
+	uint32_t after = before != MODEL_NONE ? model->group[before].next : op->group_head;
+
+	if (before != MODEL_NONE && end_vns - model->group[before].end_vns <= apart)
+		return before;
+	if (after != MODEL_NONE && model->group[after].end_vns - end_vns <= apart)
+		return after;
+	return MODEL_NONE;
+}
+
 static void group_add(struct model *model, struct op *op, uint64_t end_vns, uint32_t blocks,
 		      uint32_t sms)
 {
 	uint32_t before =
 		op->group_head != MODEL_NONE ? group_before(model, op, end_vns) : MODEL_NONE;
+	uint32_t index = group_near(model, op, before, end_vns);
 	struct group *group;
-	uint32_t index;
 
-	if (before != MODEL_NONE && model->group[before].end_vns == end_vns) {
-		model->group[before].blocks += blocks;
-		model->group[before].sms += sms;
+	if (index != MODEL_NONE) {
+		model->group[index].blocks += blocks;
+		model->group[index].sms += sms;
 		return;
 	}
 	group = group_create(model);

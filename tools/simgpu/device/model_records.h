@@ -160,6 +160,8 @@ struct model {
 	uint32_t op_free, op_top;
 	uint32_t stream_free, stream_top;
 	uint32_t group_free, group_top;
+	/* Share of the bandwidth that kernels of a class on so many SMs ask for, in permille. */
+	uint32_t demand[MODEL_CLASSES][MODEL_MAX_SMS + 1];
 	struct slice slice;
 	struct engine engine[ENGINES];
 	struct proc proc[MODEL_MAX_PROCS];
