@@ -249,6 +249,14 @@ const struct world_config *world_get_config(const struct world *world)
 	return &world->config;
 }
 
+bool world_report(const struct world *world, uint32_t proc, struct plan_report *ret_report)
+{
+	const struct plan_proc *seen = &world->host[proc]->proc;
+
+	return world->created && seen->latency && world->policy->report &&
+	       world->policy->report(world->state, seen, ret_report);
+}
+
 uint64_t world_events(const struct world *world)
 {
 	return world->events;

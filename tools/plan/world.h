@@ -99,6 +99,8 @@ int world_add(struct world *world, const struct world_tenant *tenant, uint32_t *
  * -EOVERFLOW: a server's queue passed 2^20 requests: it does not keep up. */
 int world_run(struct world *world, uint32_t requests, uint64_t end_ns);
 void world_get_record(const struct world *world, uint32_t proc, struct world_record *ret_record);
+/* What the policy has learned of a server; false: nothing, or it is none. */
+bool world_report(const struct world *world, uint32_t proc, struct plan_report *ret_report);
 uint64_t world_events(const struct world *world); /* of the device and the programs, so far */
 
 /* ---- for policies -------------------------------------------------------------------------- */

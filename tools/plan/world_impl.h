@@ -109,6 +109,11 @@ void host_see(struct world *world, struct host *host);
 void host_ended(struct world *world, struct host *host, const struct model_done *done);
 bool host_is_warm(const struct world *world, const struct host *host);
 
+/* host_launch.c */
+bool host_has_room(const struct world *world, const struct host *host);
+/* Asks for the next launch, makes it or is held. */
+void host_ask(struct world *world, struct host *host);
+
 /* record.c */
 void *vector_add(struct vector *vector, size_t size); /* zeroed; NULL: no memory */
 void record_met(const struct world *world, struct world_service *service);

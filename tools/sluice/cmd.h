@@ -21,6 +21,7 @@ int cmd_resume(int argc, char **argv);
 int cmd_reload(int argc, char **argv);
 int cmd_check_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
 
 /* Print `sluice: ` and the sentence to stderr; return 1, and 2 for wrong usage. */
 int cmd_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -16,6 +16,7 @@ static const struct cmd commands[] = {
 	{"resume", "let a paused tenant go on", cmd_resume},
 	{"reload", "have the arbiter read its configuration again", cmd_reload},
 	{"check-config", "check a configuration file", cmd_check_config},
+	{"plan", "play tenants and policies on a model of the GPU", cmd_plan},
 	{"doctor", "look for what would keep Sluice from working here", cmd_doctor},
 };
 

@@ -9,6 +9,7 @@
  * to the driver's cost table and is passed over here. No state; thread-safe.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "device/model.h"
@@ -25,5 +26,11 @@ enum desc_mps { DESC_MPS_FILE, DESC_MPS_OFF, DESC_MPS_ON }; /* as the file says,
 /* 0, -errno where the file cannot be read, -EINVAL where it is wrong; then ret_error is filled. */
 int desc_load(const char *path, enum desc_mps mps, struct model_desc *ret_desc,
 	      struct desc_error *ret_error);
+
+/* The same of a group in another file (libconfig's config_setting_t). Keys of `passed` (ended by
+ * NULL) are the caller's. partial: *desc is complete, and what the group says is changed in it. */
+struct config_setting_t;
+int desc_load_group(const struct config_setting_t *group, const char *const *passed, bool partial,
+		    struct model_desc *desc, struct desc_error *ret_error);
 
 #endif

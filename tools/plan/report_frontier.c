@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "plan/frontier_svg.h"
+#include "plan/report.h"
+
+static int first_server(const struct scenario *scenario)
+{
+	for (uint32_t i = 0; i < scenario->tenants; i++) {
+		if (scenario->tenant[i].world.latency)
+			return (int)i;
+	}
+	return -EINVAL;
+}
+
+static bool has_loop(const struct scenario *scenario)
+{
+	for (uint32_t i = 0; i < scenario->tenants; i++) {
+		if (!scenario->tenant[i].world.latency)
+			return true;
+	}
+	return false;
+}
+
+/* The first server's; the idle part is what all of them leave. */
+static void make_points(const struct scenario *scenario, const struct run_result *result,
+			uint32_t server, struct frontier *frontier, struct frontier_point *point)
+{
+	for (uint32_t i = 0; i < scenario->orders; i++) {
+		struct report_row row;
+
+		report_make(scenario, &scenario->order[i], &result[i * scenario->seeds], &row);
+		point[i] = (struct frontier_point){.label = scenario->order[i].label,
+						   .throughput = row.throughput.mean,
+						   .a_over = row.tenant[server].a_over.mean,
+						   .s_over = row.tenant[server].s_over.mean,
+						   .unstable = row.tenant[server].unstable != 0,
+						   .sweep = scenario->order[i].sweep};
+		frontier->idle = 1;
+		for (uint32_t j = 0; j < scenario->tenants; j++)
+			frontier->idle -= row.tenant[j].load.mean;
+	}
+}
+
+int frontier_print_svg(const struct scenario *scenario, const struct run_result *result, FILE *out)
+{
+	char title[160], subtitle[200];
+	struct frontier frontier = {
+		.title = title, .subtitle = subtitle, .points = scenario->orders};
+	struct frontier_point *point;
+	int server = first_server(scenario), r;
+
+	if (server < 0 || !has_loop(scenario) || scenario->orders < 2)
+		return -EINVAL;
+	point = calloc(scenario->orders, sizeof(*point));
+	if (!point)
+		return -ENOMEM;
+	make_points(scenario, result, (uint32_t)server, &frontier, point);
+	frontier.point = point;
+	(void)snprintf(title, sizeof(title), "%s: what best-effort work gets, and what %s pays",
+		       scenario->name, scenario->tenant[server].world.name);
+	(void)snprintf(subtitle, sizeof(subtitle),
+		       "simulated: %s; mean of %u seeds of %u requests; dashed: the time that is "
+		       "idle alone",
+		       scenario->config.device.name, scenario->seeds, scenario->requests);
+	r = frontier_draw(&frontier, out);
+	free(point);
+	return r;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "paths.h"
+#include "plan/policy.h"
+#include "plan/report.h"
+#include "plan/scenario.h"
+#include "plan_text.h"
+
+struct options {
+	const char *file, *svg;
+	bool json, policies;
+	uint32_t workers;
+};
+
+static const struct argp_option option_table[] = {
+	{"json", 'j', NULL, 0, "print JSON", 0},
+	{"svg", 'o', "FILE", 0, "draw the frontier: best-effort throughput against A and S", 0},
+	{"workers", 'w', "N", 0, "play so many runs at once (default: one a processor)", 0},
+	{"policies", 'p', NULL, 0, "list the policies, their options and presets", 0},
+	{0},
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	unsigned long number;
+	char *end;
+
+	switch (key) {
+	case 'j': options->json = true; return 0;
+	case 'o': options->svg = arg; return 0;
+	case 'p': options->policies = true; return 0;
+	case 'w':
+		number = strtoul(arg, &end, 10);
+		if (*end || end == arg || !number || number > 256)
+			argp_error(state, "--workers=%s: a number between 1 and 256", arg);
+		options->workers = (uint32_t)number;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (options->file)
+			argp_usage(state);
+		options->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!options->file && !options->policies)
+			argp_usage(state);
+		return 0;
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- what there is ---- */
+
+static void print_preset(const struct plan_option *option)
+{
+	double value = (double)option->preset;
+
+	if (option->preset == PLAN_OPEN)
+		fputs("open", stdout);
+	else if (option->unit == PLAN_NS)
+		printf("%g us", value / 1000);
+	else if (option->unit == PLAN_PERMILLE)
+		printf("%g %%", value / 10);
+	else if (option->unit == PLAN_FLAG)
+		fputs(option->preset ? "true" : "false", stdout);
+	else
+		printf("%g", value);
+}
+
+static int print_policies(void)
+{
+	const struct plan_policy *policy;
+
+	for (unsigned int i = 0; (policy = plan_policy_at(i)); i++) {
+		uint32_t options = plan_policy_options(policy);
+
+		printf("%s: %s\n", policy->name, policy->about);
+		for (uint32_t j = 0; j < options; j++) {
+			printf("  %-16s %s (", policy->options[j].name, policy->options[j].help);
+			print_preset(&policy->options[j]);
+			fputs(")\n", stdout);
+		}
+	}
+	return 0;
+}
+
+/* ---- a scenario ---- */
+
+static int draw(const char *path, const struct scenario *scenario, const struct run_result *result)
+{
+	FILE *out = fopen(path, "we");
+	int r;
+
+	if (!out)
+		return cmd_fail("cannot write %s: %s", path, strerror(errno));
+	r = frontier_print_svg(scenario, result, out);
+	if (fclose(out) && !r)
+		r = -EIO;
+	if (r == -EINVAL)
+		return cmd_fail(
+			"%s: a frontier needs a latency-critical tenant, a best-effort one, "
+			"and two policies or values of a sweep",
+			path);
+	return r ? cmd_fail("cannot write %s: %s", path, strerror(-r)) : 0;
+}
+
+static size_t terminal_columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+}
+
+static int show(const struct options *options, const struct scenario *scenario,
+		const struct run_result *result)
+{
+	int r = options->json ? report_print_json(scenario, result, stdout)
+			      : plan_print(scenario, result, terminal_columns(), stdout);
+
+	if (!r && (fflush(stdout) || ferror(stdout)))
+		r = errno ? -errno : -EIO;
+	if (r)
+		return cmd_fail("cannot print the plan: %s", strerror(-r));
+	return options->svg ? draw(options->svg, scenario, result) : 0;
+}
+
+static int play(const struct options *options)
+{
+	struct scenario_error error;
+	struct scenario *scenario;
+	struct run_result *result;
+	int r = scenario_load(options->file, paths_preset, &scenario, &error);
+
+	if (r && error.line)
+		return cmd_fail("%s:%d: %s", error.file, error.line, error.msg);
+	if (r)
+		return cmd_fail("%s: %s", error.file, error.msg);
+	r = run_scenario(scenario, options->workers, &result);
+	if (r) {
+		scenario_finish(scenario);
+		return cmd_fail("%s could not be played: %s", options->file,
+				r == -EOVERFLOW
+					? "a server falls behind without end: lower its load"
+					: strerror(-r));
+	}
+	r = show(options, scenario, result);
+	free(result);
+	scenario_finish(scenario);
+	return r;
+}
+
+static const char *const before =
+	"Play a scenario on a model of the GPU, in virtual time: its tenants under each of its "
+	"policies, Sluice's own among them. All results are simulated.";
+static const char *const after =
+	"A is latency from arrival, S of service (first launch to drain), both against the same "
+	"arrivals alone; OF ALONE is a best-effort tenant's throughput against what it does alone. "
+	"Figures are means over the seeds, with half of their 95 % interval. sluice-plan(5) "
+	"describes the file.";
+
+int cmd_plan(int argc, char **argv)
+{
+	char doc[1024];
+	struct argp argp = {
+		.options = option_table, .parser = parse_option, .args_doc = "FILE", .doc = doc};
+	struct options options = {0};
+
+	(void)snprintf(doc, sizeof(doc), "%s\v%s", before, after);
+	if (argp_parse(&argp, argc, argv, 0, NULL, &options))
+		return 2;
+	return options.policies ? print_policies() : play(&options);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan_text.h"
+
+#include <errno.h>
+
+#include "plan/report.h"
+#include "table.h"
+
+#define CELL 64
+#define DELAYS_SHOWN 3u
+
+/* "+1.2 %", with half its interval where there are seeds enough for one: "+1.2 +-0.3 %". */
+static void format_part(const struct metrics_interval *part, const char *sign, size_t size,
+			char *ret_text)
+{
+	int at = sign ? snprintf(ret_text, size, "%+.1f", part->mean * 100)
+		      : snprintf(ret_text, size, "%.1f", part->mean * 100);
+
+	if (part->count > 1 && at > 0 && (size_t)at < size)
+		at += snprintf(ret_text + at, size - (size_t)at, " +-%.1f", part->half * 100);
+	if (at > 0 && (size_t)at < size)
+		(void)snprintf(ret_text + at, size - (size_t)at, " %%");
+}
+
+static void format_mean_ns(const struct metrics_interval *time, size_t size, char *ret_text)
+{
+	format_ns((uint64_t)time->mean, size, ret_text);
+}
+
+/* ---- a row per policy and tenant ---- */
+
+static int add_server(struct table *table, const char *label, const char *name,
+		      const struct report_tenant *tenant)
+{
+	char a_p50[CELL], a_p99[CELL], a_over[CELL], a_p999[CELL], s_p50[CELL], s_p99[CELL];
+	char s_over[CELL], s_p999[CELL], late[CELL] = "-", note[CELL] = "";
+
+	format_mean_ns(&tenant->a_p50_ns, sizeof(a_p50), a_p50);
+	format_mean_ns(&tenant->a_p99_ns, sizeof(a_p99), a_p99);
+	format_mean_ns(&tenant->a_p999_ns, sizeof(a_p999), a_p999);
+	format_mean_ns(&tenant->s_p50_ns, sizeof(s_p50), s_p50);
+	format_mean_ns(&tenant->s_p99_ns, sizeof(s_p99), s_p99);
+	format_mean_ns(&tenant->s_p999_ns, sizeof(s_p999), s_p999);
+	format_part(&tenant->a_over, "+", sizeof(a_over), a_over);
+	format_part(&tenant->s_over, "+", sizeof(s_over), s_over);
+	if (tenant->unstable)
+		(void)snprintf(a_over, sizeof(a_over), "unstable");
+	if (tenant->target_ns)
+		(void)snprintf(late, sizeof(late), "%llu of %llu", (unsigned long long)tenant->late,
+			       (unsigned long long)tenant->requests);
+	if (tenant->has_report)
+		(void)snprintf(note, sizeof(note), "level %.2f%s", tenant->level.mean,
+			       tenant->unreachable ? ", target out of reach" : "");
+	return table_row(table, (const char *[]){label, name, a_p50, a_p99, a_over, a_p999, s_p50,
+						 s_p99, s_over, s_p999, late, "", note, NULL});
+}
+
+static int add_loop(struct table *table, const char *label, const char *name,
+		    const struct report_row *row, const struct report_tenant *tenant, bool only)
+{
+	char throughput[CELL], note[CELL] = "";
+
+	format_part(&tenant->throughput, NULL, sizeof(throughput), throughput);
+	if (only && row->idle_part.mean > 0)
+		(void)snprintf(note, sizeof(note), "%.1f %% of the idle time",
+			       row->idle_part.mean * 100);
+	return table_row(table, (const char *[]){label, name, "-", "-", "-", "-", "-", "-", "-",
+						 "-", "-", throughput, note, NULL});
+}
+
+static int add_order(struct table *table, const struct scenario *scenario,
+		     const struct report_row *row)
+{
+	uint32_t loops = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < scenario->tenants; i++)
+		loops += !scenario->tenant[i].world.latency;
+	for (uint32_t i = 0; !r && i < scenario->tenants; i++) {
+		const struct world_tenant *tenant = &scenario->tenant[i].world;
+		const char *label = i ? "" : row->order->label;
+
+		r = tenant->latency ? add_server(table, label, tenant->name, &row->tenant[i])
+				    : add_loop(table, label, tenant->name, row, &row->tenant[i],
+					       loops == 1);
+	}
+	return r;
+}
+
+static int print_table(const struct scenario *scenario, const struct run_result *result,
+		       size_t columns, FILE *out)
+{
+	struct table table = {.right = 0xffc};
+	int r = table_row(&table, (const char *[]){"POLICY", "TENANT", "A P50", "A P99", "A OVER",
+						   "A P99.9", "S P50", "S P99", "S OVER", "S P99.9",
+						   "LATE", "OF ALONE", "", NULL});
+
+	for (uint32_t i = 0; !r && i < scenario->orders; i++) {
+		struct report_row row;
+
+		report_make(scenario, &scenario->order[i], &result[i * scenario->seeds], &row);
+		r = add_order(&table, scenario, &row);
+	}
+	if (!r)
+		table_print(&table, columns, out);
+	table_finish(&table);
+	return r;
+}
+
+/* ---- the rest ---- */
+
+static void print_head(const struct scenario *scenario, const struct run_result *result, FILE *out)
+{
+	struct report_row row;
+
+	fprintf(out, "%s, simulated on %s: %u seed%s", scenario->name, scenario->config.device.name,
+		scenario->seeds, scenario->seeds == 1 ? "" : "s");
+	if (scenario->requests)
+		fprintf(out, " of %u requests", scenario->requests);
+	fputs("\n", out);
+	report_make(scenario, &scenario->order[0], result, &row);
+	for (uint32_t i = 0; i < scenario->tenants; i++) {
+		const struct report_tenant *tenant = &row.tenant[i];
+		char a[CELL], s[CELL], target[CELL];
+
+		if (!scenario->tenant[i].world.latency)
+			continue;
+		format_mean_ns(&tenant->alone_a_p99_ns, sizeof(a), a);
+		format_mean_ns(&tenant->alone_s_p99_ns, sizeof(s), s);
+		format_ns(tenant->target_ns, sizeof(target), target);
+		fprintf(out, "%s alone: load %.2f, A p99 %s, S p99 %s; target %s\n",
+			scenario->tenant[i].world.name, tenant->load.mean, a, s,
+			tenant->target_ns ? target : "none");
+	}
+	fputc('\n', out);
+}
+
+static void print_delay(const struct scenario *scenario, const struct run_delay *delay, FILE *out)
+{
+	const char *server = scenario->tenant[delay->server].world.name;
+	char mean[CELL], worst[CELL];
+
+	format_ns(delay->total_ns / delay->count, sizeof(mean), mean);
+	format_ns(delay->worst_ns, sizeof(worst), worst);
+	if (delay->proc >= scenario->tenants)
+		fprintf(out, "  %s %u times with no best-effort work in flight", server,
+			delay->count);
+	else
+		fprintf(out, "  %s %u times by kernel %u of %s", server, delay->count, delay->key,
+			scenario->tenant[delay->proc].world.name);
+	fprintf(out, ": %s each, %s at worst, %u late\n", mean, worst, delay->late);
+}
+
+static void print_remarks(const struct scenario *scenario, const struct report_row *row, FILE *out)
+{
+	uint32_t shown = row->delays < DELAYS_SHOWN ? row->delays : DELAYS_SHOWN;
+
+	if (!shown && !row->has_shares)
+		return;
+	fprintf(out, "\n%s:\n", row->order->label);
+	if (row->has_shares)
+		fprintf(out,
+			"  shares are off by %.1f %% in windows of 1 s (%.1f %% at worst), by %.1f "
+			"%% in 95 of 100 windows of 100 ms\n",
+			row->share_1s.mean * 100, row->share_1s_worst.mean * 100,
+			row->share_100ms_p95.mean * 100);
+	if (shown)
+		fputs("  delayed most, by what ran when the service began:\n", out);
+	for (uint32_t i = 0; i < shown; i++)
+		print_delay(scenario, &row->delay[i], out);
+}
+
+int plan_print(const struct scenario *scenario, const struct run_result *result, size_t columns,
+	       FILE *out)
+{
+	int r;
+
+	print_head(scenario, result, out);
+	r = print_table(scenario, result, columns, out);
+	for (uint32_t i = 0; !r && i < scenario->orders; i++) {
+		struct report_row row;
+
+		/* One of a sweep shows who is in the way. */
+		if (i && scenario->order[i].sweep == scenario->order[i - 1].sweep)
+			continue;
+		report_make(scenario, &scenario->order[i], &result[i * scenario->seeds], &row);
+		print_remarks(scenario, &row, out);
+	}
+	return r;
+}
