@@ -135,8 +135,8 @@ static void host_finish_request(struct world *world, struct host *host)
 	if (host->arrival_ns == MODEL_NEVER)
 		host_next_arrival(host);
 	if (world->policy->finished)
-		world->policy->finished(world->state, &host->proc,
-					host_request(host)[-1].arrival_ns);
+		world->policy->finished(world->state, &host->proc, request->arrival_ns,
+					request->start_ns);
 	host->state = host->arrived > host->finished ? HOST_LAUNCH : HOST_IDLE;
 	host->step_ns = host->state == HOST_LAUNCH ? world->now_ns + world->config.turnaround_ns
 						   : MODEL_NEVER;

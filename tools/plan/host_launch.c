@@ -122,8 +122,11 @@ void host_ask(struct world *world, struct host *host)
 	uint64_t wake_ns = MODEL_NEVER;
 
 	if (!launch->op) {
+		uint64_t predicted_ns = shape_predict(world, host, host_op(host));
+
 		*launch = (struct plan_launch){.op = host_op(host),
-					       .cost_ns = shape_predict(world, host, host_op(host)),
+					       .predicted_ns = predicted_ns,
+					       .cost_ns = predicted_ns,
 					       .pieces = 1,
 					       .max_sms = UINT32_MAX,
 					       .stretch_permille = 1000};

@@ -45,11 +45,12 @@ struct plan_proc {
 	void *own;			       /* the policy's */
 };
 
-/* One launch about to be made. `op`, `cost_ns` and `piece` are given. What the policy sets at
+/* One launch about to be made. `op`, `predicted_ns` and `piece` are given. What the policy sets at
  * piece 0 holds for the launch's other pieces, each of which is asked about in its turn. */
 struct plan_launch {
 	const struct workload_op *op;
-	uint64_t cost_ns;	   /* predicted, of the whole launch */
+	uint64_t predicted_ns;	   /* of the whole launch, on all SMs; given */
+	uint64_t cost_ns;	   /* what it counts in flight; preset: predicted_ns */
 	uint32_t piece;		   /* from 0 */
 	uint32_t pieces;	   /* 1: whole. No more than its waves (plan_waves) */
 	uint32_t max_sms;	   /* at most so many; preset: all */
@@ -60,7 +61,8 @@ struct plan_launch {
 
 enum plan_verdict { PLAN_GO, PLAN_HOLD };
 
-enum plan_unit { PLAN_COUNT, PLAN_NS, PLAN_PERMILLE, PLAN_FLAG };
+/* PLAN_MILLI: thousandths, signed (as two's complement). */
+enum plan_unit { PLAN_COUNT, PLAN_NS, PLAN_PERMILLE, PLAN_FLAG, PLAN_MILLI };
 
 struct plan_option {
 	const char *name; /* in scenarios */
@@ -74,6 +76,8 @@ struct plan_report {
 	double level;
 	uint64_t window_ns, guard_ns;
 	bool unreachable; /* it says that the target cannot be met */
+	/* p99 as it sees it, with and without best-effort work; 0: not known. */
+	uint64_t a_ns, a_alone_ns, s_ns, s_alone_ns;
 };
 
 struct plan_policy {
@@ -96,7 +100,8 @@ struct plan_policy {
 	/* Only for policies whose programs say so (process ranges): a request was accepted; it
 	 * is finished. */
 	void (*arrived)(void *state, struct plan_proc *proc, uint64_t arrival_ns);
-	void (*finished)(void *state, struct plan_proc *proc, uint64_t arrival_ns);
+	void (*finished)(void *state, struct plan_proc *proc, uint64_t arrival_ns,
+			 uint64_t start_ns);
 	/* A loop waits for its own work: it has nothing to launch. */
 	void (*waiting)(void *state, struct plan_proc *proc);
 	void (*timer)(void *state);

@@ -28,6 +28,27 @@ static bool is_number(const config_setting_t *setting)
 	return type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64;
 }
 
+/* Signed thousandths, as two's complement. */
+static const char *parse_milli(const config_setting_t *setting, uint64_t *ret_value)
+{
+	double value = is_number(setting) ? (double)config_setting_get_int64(setting)
+					  : config_setting_get_float(setting);
+
+	if (!is_number(setting) && config_setting_type(setting) != CONFIG_TYPE_FLOAT)
+		return "a number, as 1.5";
+	if (value < -1e6 || value > 1e6)
+		value = 1e6;
+	*ret_value = (uint64_t)(int64_t)(value * 1000 + (value < 0 ? -0.5 : 0.5));
+	return NULL;
+}
+
+static bool is_within(enum plan_unit unit, uint64_t value, uint64_t least, uint64_t most)
+{
+	if (unit == PLAN_MILLI)
+		return (int64_t)value >= (int64_t)least && (int64_t)value <= (int64_t)most;
+	return value >= least && value <= most;
+}
+
 static void say_range(enum plan_unit unit, uint64_t least, uint64_t most, size_t size, char *ret)
 {
 	char low[32], high[32];
@@ -38,6 +59,9 @@ static void say_range(enum plan_unit unit, uint64_t least, uint64_t most, size_t
 	} else if (unit == PLAN_PERMILLE) {
 		quantity_print(QUANTITY_PERMILLE, least, low, sizeof(low));
 		quantity_print(QUANTITY_PERMILLE, most, high, sizeof(high));
+	} else if (unit == PLAN_MILLI) {
+		(void)snprintf(low, sizeof(low), "%g", (double)(int64_t)least / 1000);
+		(void)snprintf(high, sizeof(high), "%g", (double)(int64_t)most / 1000);
 	} else {
 		(void)snprintf(low, sizeof(low), "%llu", (unsigned long long)least);
 		(void)snprintf(high, sizeof(high), "%llu", (unsigned long long)most);
@@ -60,6 +84,7 @@ static const char *parse_value(const config_setting_t *setting, enum plan_unit u
 		number = config_setting_get_int64(setting);
 		*ret_value = (uint64_t)number;
 		return is_number(setting) && number >= 0 ? NULL : "a whole number";
+	case PLAN_MILLI: return parse_milli(setting, ret_value);
 	case PLAN_NS:
 		return text && !quantity_parse(QUANTITY_NS, text, ret_value)
 			       ? NULL
@@ -79,7 +104,7 @@ int form_value(struct form *form, const config_setting_t *setting, const char *n
 
 	if (must)
 		return form_fail(form, setting, "%s must be %s", name, must);
-	if (*ret_value >= least && *ret_value <= most)
+	if (is_within(unit, *ret_value, least, most))
 		return 0;
 	say_range(unit, least, most, sizeof(range), range);
 	return form_fail(form, setting, "%s is out of range: %s", name, range);

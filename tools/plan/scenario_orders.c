@@ -129,6 +129,8 @@ static void print_value(const struct plan_option *option, uint64_t value, size_t
 		quantity_print(QUANTITY_NS, value, ret, size);
 	else if (option->unit == PLAN_PERMILLE)
 		quantity_print(QUANTITY_PERMILLE, value, ret, size);
+	else if (option->unit == PLAN_MILLI)
+		(void)snprintf(ret, size, "%g", (double)(int64_t)value / 1000);
 	else if (option->unit == PLAN_FLAG)
 		(void)snprintf(ret, size, "%s", value ? "on" : "off");
 	else

@@ -5,6 +5,7 @@
 #define WANT_AGAIN_NS 100000000u /* ... and about one and the same hold */
 #define NEAR_NS 1000000u	 /* as gate_wait.c: the longest sleep near an opening */
 #define FAR_NS 10000000u	 /* and of all */
+#define GUARD_DEFAULT_NS 60000u	 /* as activity.c: where the grant names none */
 
 static bool gate_is_free(const struct sluice_gate *gate)
 {
@@ -35,7 +36,21 @@ static struct gate_view gate_look(const struct sluice_gate *gate,
 		/* Only best-effort processes map activity pages. */
 		.active = !proc->latency && seen->active,
 		.idle_since_ns = proc->latency || seen->active ? 0 : seen->idle_since_ns,
+		.busy_since_ns = proc->latency ? 0 : seen->busy_since_ns,
+		.cap_sms = gate->grant.cap_sms,
+		.busy_limit_ns = gate->grant.busy_limit_ns,
+		.quiet_from_ns = gate->grant.quiet_from_ns,
+		.quiet_until_ns = gate->grant.quiet_until_ns,
 	};
+}
+
+/* The first launch that meets a request, as the shim's arrival_count. */
+static void gate_meet(struct sluice_gate *gate, const struct gate_view *view)
+{
+	if (!view->active || view->busy_since_ns == gate->met_since_ns)
+		return;
+	gate->met_since_ns = view->busy_since_ns;
+	gate->met_ns = view->in_flight_ns;
 }
 
 static void gate_tell(struct sluice_gate *gate, const struct sluice_gate_terms *terms,
@@ -45,7 +60,7 @@ static void gate_tell(struct sluice_gate *gate, const struct sluice_gate_terms *
 	uint64_t again_ns = gate->reason == GATE_CREDIT ? WANT_CREDIT_NS : WANT_AGAIN_NS;
 
 	if (gate->reason == GATE_WINDOW || gate->reason == GATE_GUARD ||
-	    (told && now_ns - gate->want_ns < again_ns))
+	    gate->reason == GATE_QUIET || (told && now_ns - gate->want_ns < again_ns))
 		return;
 	gate->want_ns = now_ns;
 	gate->want_word = gate->word;
@@ -73,7 +88,8 @@ static uint64_t gate_look_again_ns(const struct sluice_gate *gate, uint64_t unti
 				   uint64_t now_ns)
 {
 	switch (gate->reason) {
-	case GATE_GUARD: return until_ns;
+	case GATE_GUARD:
+	case GATE_QUIET: return until_ns;
 	case GATE_CREDIT:
 	case GATE_WINDOW: return now_ns + NEAR_NS;
 	default: return now_ns + FAR_NS;
@@ -90,6 +106,7 @@ bool sluice_gate_ask(struct sluice_gate *gate, const struct sluice_activity_seen
 	if (gate_is_free(gate))
 		return true;
 	view = gate_look(gate, seen, terms);
+	gate_meet(gate, &view);
 	gate->reason = gate_decide(&view, cost_ns, gate->proc->held_since_ns, now_ns, &until_ns);
 	if (gate->reason <= GATE_FORCED) {
 		gate->forced += gate->reason == GATE_FORCED;
@@ -102,11 +119,35 @@ bool sluice_gate_ask(struct sluice_gate *gate, const struct sluice_activity_seen
 	return false;
 }
 
+void sluice_gate_begin(struct sluice_gate *gate, uint64_t now_ns)
+{
+	uint64_t guard_ns = gate->grant.guard_ns ? gate->grant.guard_ns : GUARD_DEFAULT_NS;
+	uint64_t idle_ns = gate->proc->idle_since_ns;
+
+	if (!idle_ns || now_ns - idle_ns >= guard_ns)
+		gate->busy_since_ns = now_ns;
+}
+
+uint64_t sluice_gate_met(const struct sluice_gate *gate, uint64_t busy_since_ns)
+{
+	const struct plan_proc *proc = gate->proc;
+
+	if (gate->met_since_ns == busy_since_ns)
+		return gate->met_ns;
+	/* Nothing in flight, and nothing launched since the last look. */
+	return proc->launched_ns == gate->rest_launched_ns && proc->seen_ns >= proc->launched_ns
+		       ? 0
+		       : UINT64_MAX;
+}
+
 struct event_usage sluice_gate_usage(const struct sluice_gate *gate, uint64_t now_ns)
 {
 	return (struct event_usage){
 		.launched_ns = gate->proc->launched_ns,
 		.completed_ns = gate->proc->seen_ns,
+		.completed_at_ns = gate->completed_at_ns,
+		.active = gate->proc->latency && gate->counts && gate->proc->active,
+		.idle_since_ns = gate->proc->idle_since_ns,
 		.held_ns = gate->counted_ns + (gate->counted ? now_ns - gate->counted_since_ns : 0),
 		.want = gate->counted};
 }

@@ -27,12 +27,18 @@ struct sluice_gate {
 	uint64_t want_ns;    /* when the arbiter was last told that a launch is held ... */
 	uint32_t want_word;  /* ... and what the gate's word was then */
 	uint64_t want_at_ns; /* when that reaches the arbiter; UINT64_MAX: nothing is under way */
+	uint64_t completed_at_ns; /* when something was last seen complete */
+	/* A server's activity page: survives gaps shorter than its grant's guard. */
+	uint64_t busy_since_ns;
+	/* The busy period that a best-effort process last met, and with how much in flight. */
+	uint64_t met_since_ns, met_ns;
+	uint64_t rest_launched_ns; /* launched at the last slow tick */
 };
 
 /* What a best-effort gate reads from the activity pages. */
 struct sluice_activity_seen {
 	bool active;
-	uint64_t idle_since_ns, busy_since_ns;
+	uint64_t idle_since_ns, busy_since_ns; /* the latest */
 };
 
 struct sluice_gate_terms {
@@ -45,6 +51,10 @@ struct sluice_gate_terms {
 bool sluice_gate_ask(struct sluice_gate *gate, const struct sluice_activity_seen *seen,
 		     const struct sluice_gate_terms *terms, uint64_t cost_ns, uint64_t now_ns,
 		     uint64_t *ret_wake_ns);
+/* A server's request begins: its activity page. */
+void sluice_gate_begin(struct sluice_gate *gate, uint64_t now_ns);
+/* What the process had in flight when it met the busy period; UINT64_MAX: it does not say. */
+uint64_t sluice_gate_met(const struct sluice_gate *gate, uint64_t busy_since_ns);
 /* As the arbiter reads it from the pages. */
 struct event_usage sluice_gate_usage(const struct sluice_gate *gate, uint64_t now_ns);
 void sluice_gate_grant(struct sluice_gate *gate, const struct grant *grant);

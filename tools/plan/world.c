@@ -244,6 +244,11 @@ uint64_t world_now(const struct world *world)
 	return world->now_ns;
 }
 
+bool world_is_warm(const struct world *world)
+{
+	return world->start_ns != MODEL_NEVER;
+}
+
 const struct world_config *world_get_config(const struct world *world)
 {
 	return &world->config;

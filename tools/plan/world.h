@@ -106,6 +106,7 @@ uint64_t world_events(const struct world *world); /* of the device and the progr
 /* ---- for policies -------------------------------------------------------------------------- */
 
 uint64_t world_now(const struct world *world);
+bool world_is_warm(const struct world *world); /* warm-up is over */
 const struct world_config *world_get_config(const struct world *world);
 uint32_t world_procs(const struct world *world);
 struct plan_proc *world_proc(struct world *world, uint32_t index);

@@ -70,6 +70,8 @@ static void print_preset(const struct plan_option *option)
 		printf("%g us", value / 1000);
 	else if (option->unit == PLAN_PERMILLE)
 		printf("%g %%", value / 10);
+	else if (option->unit == PLAN_MILLI)
+		printf("%g", (double)(int64_t)option->preset / 1000);
 	else if (option->unit == PLAN_FLAG)
 		fputs(option->preset ? "true" : "false", stdout);
 	else
