@@ -47,7 +47,8 @@ static void settle(struct estimate *estimate)
 	estimate->asks =
 		count < ENOUGH || estimate->surprises ||
 		(count < ESTIMATE_SAMPLES && is_above(sorted[count - 1], sorted[0], 15, 2000));
-	if (estimate->seeded && count < ENOUGH)
+	/* Whether a surprise is a change or the launch's own way is known after the follow-up. */
+	if (estimate->surprises || (estimate->seeded && count < ENOUGH))
 		return;
 	estimate->seeded = false;
 	estimate->varies = is_spread(sorted, count);

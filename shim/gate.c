@@ -10,6 +10,7 @@
 #include "launch.h"
 #include "link.h"
 #include "request.h"
+#include "units.h"
 #include "sluice/clock.h"
 
 #define WANT_CREDIT_NS 10000000u /* between two words to the arbiter that credit has run out */
@@ -64,14 +65,21 @@ static bool want_is_due(struct gate *gate, const struct gate_view *view, enum ga
 
 static void arrival_note(struct gate *gate, const struct gate_view *view, uint64_t arrival_ns)
 {
-	struct sluice_arrival_ring *ring =
-		&sluice_channel_of(gate->page, gate->index)->arrival[gate->index];
+	struct sluice_channel *channel = sluice_channel_of(gate->page, gate->index);
+	struct sluice_arrival_ring *ring = &channel->arrival[gate->index];
 	uint64_t head = books_load(&ring->head);
+	struct launch_unit unit;
 
+	launch_longest(view->in_flight_ns, &unit);
+	if (unit.key)
+		units_show(channel->units, unit.key);
 	ring->record[head % SLUICE_ARRIVAL_RECORDS] = (struct sluice_arrival_record){
 		.busy_since_ns = arrival_ns,
 		.seen_ns = sluice_now_ns(),
 		.in_flight_ns = view->in_flight_ns,
+		.key = unit.key,
+		.unit_ns = unit.cost_ns,
+		.launches = unit.launches,
 		.generation = activity_generation(view->activity),
 	};
 	atomic_store_explicit(&ring->head, head + 1, memory_order_release);

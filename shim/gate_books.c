@@ -9,6 +9,7 @@
 #include "request.h"
 #include "sample.h"
 #include "sync.h"
+#include "units.h"
 
 static struct gate gates[SLUICE_MAX_DEVICES];
 
@@ -222,4 +223,5 @@ void gate_forked(void)
 	marker_forked();
 	sample_forked();
 	launch_forked();
+	units_forked();
 }

@@ -7,6 +7,7 @@
 
 #include "fd_info.h"
 #include "shim.h"
+#include "units.h"
 
 #define NOT_KEPT 1u	       /* a key of what cannot be named in another run */
 #define GRAPH_NODES_MAX 4096u  /* larger graphs are not named: it would take too long */
@@ -129,9 +130,15 @@ static void entry_meet(struct predict *predict, struct predict_entry *entry, uin
 void known_meet(struct predict *predict, struct predict_entry *entry, struct sample_what what,
 		uint32_t ordinal)
 {
-	if (entry != &predict->spill &&
-	    !atomic_load_explicit(&predict_stat_of(predict, entry)->key, memory_order_relaxed))
-		entry_meet(predict, entry, key_of(what, ordinal));
+	uint64_t key;
+
+	if (entry == &predict->spill ||
+	    atomic_load_explicit(&predict_stat_of(predict, entry)->key, memory_order_relaxed))
+		return;
+	key = key_of(what, ordinal);
+	if (key != NOT_KEPT)
+		units_note(key, what);
+	entry_meet(predict, entry, key);
 }
 
 void known_meet_part(struct predict *predict, struct predict_stat *part,
@@ -194,15 +201,17 @@ static uint64_t graph_digest(CUgraph graph)
 void known_meet_graph(struct predict *predict, struct predict_entry *entry, CUgraph graph)
 {
 	CUdevice ordinal = 0;
-	uint64_t digest;
+	uint64_t digest, key;
 
 	if (entry == &predict->spill || real.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS ||
 	    ordinal < 0 || ordinal >= SHIM_MAX_ORDINALS)
 		return;
 	digest = graph_digest(graph);
-	if (digest)
-		entry_meet(predict, entry,
-			   predict_mix(digest, 0, PREDICT_GRAPH, device_digest((uint32_t)ordinal)));
+	if (!digest)
+		return;
+	key = predict_mix(digest, 0, PREDICT_GRAPH, device_digest((uint32_t)ordinal));
+	units_note(key, (struct sample_what){.kind = PREDICT_GRAPH});
+	entry_meet(predict, entry, key);
 }
 
 /* ---- the arbiter's pages ------------------------------------------------------------------------------ */

@@ -130,7 +130,10 @@ static struct launch_seat *seat_find(CUstream key)
 
 static struct predict_context context_of(struct sample_what what)
 {
-	return (struct predict_context){.before = launch_thread.before, .params = what.params};
+	uint32_t last = (launch_thread.recents - 1) & (LAUNCH_RECENT - 1);
+
+	return (struct predict_context){.before = launch_thread.recent[last],
+					.params = what.params};
 }
 
 /* launch_fast with look-ups. */
@@ -203,7 +206,7 @@ static void learn_scalars(struct predict_entry *entry, struct sample_what what)
 
 /* The entry that this very launch is predicted by. */
 static struct predict_entry *launch_entry(uint64_t tag, uint32_t guess_ns, struct sample_what what,
-					  const struct gate *gate)
+					  const struct gate *gate, uint32_t *ret_number)
 {
 	struct predict_context context = context_of(what);
 	struct predict_entry *whole = predict_find(&launch_predict, tag, guess_ns), *entry;
@@ -214,7 +217,7 @@ static struct predict_entry *launch_entry(uint64_t tag, uint32_t guess_ns, struc
 		learn_scalars(entry, what);
 		entry = predict_resolve(&launch_predict, entry, &context);
 	}
-	launch_thread.before = predict_number(&launch_predict, whole);
+	*ret_number = predict_number(&launch_predict, whole);
 	return entry;
 }
 
@@ -259,6 +262,7 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 {
 	struct predict_entry *entry;
 	bool is_sampled;
+	uint32_t number;
 	int saved = errno;
 
 	*launch = (struct launch){.way = LAUNCH_FOREIGN};
@@ -282,10 +286,11 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 	launch->way = LAUNCH_NOTED;
 	if (atomic_load_explicit(&launch->stream->quiet, memory_order_relaxed))
 		gate_raise(launch->gate, launch->stream, tag);
-	entry = launch_entry(tag, guess_ns, what, launch->gate);
+	entry = launch_entry(tag, guess_ns, what, launch->gate, &number);
 	sample_harvest(&launch_predict);
 	is_sampled = wants_sample(entry, flags);
 	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, flags);
+	launch_remember(number);
 	if (is_sampled)
 		launch->sample = sample_begin(launch->stream, launch->gate, entry, what);
 	errno = saved;
@@ -315,6 +320,29 @@ bool launch_is_gated(CUstream key)
 	stream = stream_peek(key, launch_thread_number());
 	gate = stream ? stream->gate : NULL;
 	return gate && !gate_is_free(gate);
+}
+
+void launch_longest(uint64_t in_flight_ns, struct launch_unit *ret_unit)
+{
+	uint64_t sum_ns = 0;
+
+	*ret_unit = (struct launch_unit){0};
+	for (uint32_t i = 1; i <= LAUNCH_RECENT && sum_ns < in_flight_ns; i++) {
+		uint32_t number =
+			launch_thread.recent[(launch_thread.recents - i) & (LAUNCH_RECENT - 1)];
+		struct predict_entry *entry = &launch_predict.entry[number - 1];
+		uint32_t cost_ns;
+
+		if (!number || number > PREDICT_SLOTS)
+			break;
+		cost_ns = predict_cost_ns(entry);
+		sum_ns += cost_ns;
+		ret_unit->launches++;
+		if (cost_ns <= ret_unit->cost_ns)
+			continue;
+		ret_unit->cost_ns = cost_ns;
+		ret_unit->key = predict_stat_of(&launch_predict, entry)->key;
+	}
 }
 
 void launch_name(struct sample_what what, char *ret_name, size_t size)

@@ -59,6 +59,15 @@ bool launch_thread_is_gone(uint32_t number);
 /* The current context of the thread changes: what it remembers of default streams is void. */
 void launch_context_changed(void);
 
+struct launch_unit {
+	uint64_t key; /* see known.h; 0: none */
+	uint32_t cost_ns;
+	uint32_t launches; /* that were looked at */
+};
+
+/* The longest of the latest launches of this thread that make up so much predicted work. */
+void launch_longest(uint64_t in_flight_ns, struct launch_unit *ret_unit);
+
 /* A name for status: the kernel's, or the kind. */
 void launch_name(struct sample_what what, char *ret_name, size_t size);
 

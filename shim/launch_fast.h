@@ -19,7 +19,8 @@
 #include "shim.h"
 #include "stream_state.h"
 
-#define LAUNCH_SEATS 16u /* streams that a thread remembers; a power of two */
+#define LAUNCH_RECENT 16u /* launches that a thread remembers; a power of two */
+#define LAUNCH_SEATS 16u  /* streams that a thread remembers; a power of two */
 
 struct launch_seat {
 	CUstream key; /* 0: empty; a key never is */
@@ -31,8 +32,9 @@ struct launch_thread {
 	struct launch_seat seat[LAUNCH_SEATS];
 	uint32_t number; /* of the slot, from 1; 0: not asked for yet */
 	uint32_t tid;
-	uint32_t countdown; /* slow paths until one is sampled unasked */
-	uint32_t before;    /* predict_number of the launch before; 0: none */
+	uint32_t countdown;		/* slow paths until one is sampled unasked */
+	uint32_t recents;		/* launches noted in `recent`, ever */
+	uint32_t recent[LAUNCH_RECENT]; /* predict_number of each, the latest at recents - 1 */
 };
 
 extern _Thread_local struct launch_thread launch_thread __attribute__((tls_model("initial-exec")));
@@ -70,6 +72,11 @@ static inline bool launch_is_inert(void)
 	return unlikely(shim_flags() & SHIM_PASSTHROUGH);
 }
 
+static inline void launch_remember(uint32_t number)
+{
+	launch_thread.recent[launch_thread.recents++ & (LAUNCH_RECENT - 1)] = number;
+}
+
 /* The last looks, and the books. False: nothing was noted. */
 static inline __attribute__((always_inline)) bool launch_note(struct stream_state *stream,
 							      struct lane *lane,
@@ -93,7 +100,7 @@ static inline __attribute__((always_inline)) bool launch_note(struct stream_stat
 	atomic_store_explicit(&slot->launches,
 			      atomic_load_explicit(&slot->launches, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
-	launch_thread.before = number;
+	launch_remember(number);
 	return true;
 }
 

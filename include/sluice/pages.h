@@ -24,6 +24,7 @@
 
 #include "sluice/estimate.h"
 #include "sluice/hist.h"
+#include "sluice/unit.h"
 
 #define SLUICE_PAGES_VERSION 2u
 #define SLUICE_CHANNEL_MAGIC 0x68637553u  /* "Such" */
@@ -177,10 +178,11 @@ struct sluice_arrival_record {
 	uint64_t busy_since_ns; /* of the activity page: names the request that was met */
 	uint64_t seen_ns;
 	uint64_t in_flight_ns; /* predicted */
-	uint64_t key;	       /* prediction key of the last launch before; 0: not known */
+	uint64_t key;	       /* the longest unit of them (estimate.h, unit.h); 0: not known */
 	uint32_t generation;   /* of the activity page */
-	uint32_t reserved;
-	uint64_t reserved1[3];
+	uint32_t launches;     /* in flight, that the launching thread knows of */
+	uint64_t unit_ns;      /* what is believed of the longest */
+	uint64_t reserved1[2];
 };
 _Static_assert(sizeof(struct sluice_arrival_record) == 64, "arrival record");
 
@@ -202,6 +204,7 @@ struct sluice_channel {
 	struct sluice_request_ring request[SLUICE_MAX_DEVICES];
 	struct sluice_arrival_ring arrival[SLUICE_MAX_DEVICES];
 	struct sluice_estimate_ring estimates;
+	struct sluice_unit units[SLUICE_UNITS];
 };
 #define SLUICE_CHANNEL_LEAST_BYTES offsetof(struct sluice_channel, request)
 

@@ -258,6 +258,40 @@ START_TEST(what_a_request_met_is_counted_once)
 }
 END_TEST
 
+/* The longest of what the thread has in flight, with a name that status can show. */
+START_TEST(what_a_request_met_is_named)
+{
+	struct sluice_channel *channel = rig.session->channel;
+	struct sluice_arrival_record *record = &channel->arrival[0].record[0];
+	struct sluice_activity *page;
+	struct sluice_unit *unit;
+
+	rig_teach(KERNEL, 10 * US);
+	rig_teach(KERNEL + 16, 50 * US);
+	page = show_activity();
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	atomic_store(&rig.grant->progress_ns, 1000 * US);
+	fake_grant_changed(rig.session, 0);
+	script.is_immediate = false;
+	rig_launch(KERNEL + 16);
+	rig_launch(KERNEL);
+	atomic_store(&page->device[0].busy_since_ns, sluice_now_ns());
+	set_active(page, 1);
+	/* Held in this thread, and let go since nothing moves. */
+	rig_launch(KERNEL);
+	set_active(page, 0);
+	ck_assert_uint_eq(atomic_load(&channel->arrival[0].head), 1);
+	ck_assert_uint_eq(record->in_flight_ns, 60 * US);
+	ck_assert_uint_eq(record->unit_ns, 50 * US);
+	ck_assert_uint_eq(record->launches, 2);
+	unit = sluice_unit_look(channel->units, record->key);
+	ck_assert_ptr_nonnull(unit);
+	ck_assert_uint_eq(unit->key, record->key);
+	ck_assert_str_eq(unit->name, "scripted");
+	script_complete(SCRIPT_STREAM(0), UINT32_MAX);
+}
+END_TEST
+
 START_TEST(the_guard_holds_after_activity_that_nobody_saw)
 {
 	struct sluice_activity *page;
@@ -418,6 +452,7 @@ int main(void)
 	tcase_add_test(tcase, forward_progress_is_forced_and_counted);
 	tcase_add_test(tcase, an_active_latency_tenant_holds_the_very_next_launch);
 	tcase_add_test(tcase, what_a_request_met_is_counted_once);
+	tcase_add_test(tcase, what_a_request_met_is_named);
 	tcase_add_test(tcase, the_guard_holds_after_activity_that_nobody_saw);
 	tcase_add_test(tcase, a_revoked_page_holds_nobody);
 	tcase_add_test(tcase, two_pages_are_both_watched);
