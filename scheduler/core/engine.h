@@ -81,6 +81,9 @@ struct event_usage {
 	uint64_t held_ns;     /* cumulative time with a launch held, the present hold included */
 	uint64_t mem_held_ns; /* the same of allocations */
 	bool want;	      /* a launch is held now */
+	/* Latency processes whose activity counts: a request is open; when the last one ended */
+	bool active;
+	uint64_t idle_since_ns;
 };
 
 /* In the order of their ends, process by process. */

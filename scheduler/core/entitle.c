@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "keep.h"
+
 /* A tenant that neither wanted nor used the device for so long gives up its entitlement: more
  * than a slow tick, since idle gates are read no more often. */
 #define ACTIVE_FOR_NS (3 * CORE_SLOW_TICK_NS / 2)
@@ -173,6 +175,7 @@ void entitle_round(struct engine *engine, struct device *device, gate_filter fil
 	uint32_t count = 0;
 
 	entitle_look(engine, device, filter, now_ns);
+	keep_round(engine, device, filter, now_ns);
 	entitle_advance(engine, device);
 	for (uint32_t t = 0; t < engine->tenants; t++) {
 		struct tenant *tenant = engine->tenant[t];
@@ -199,9 +202,17 @@ bool entitle_is_short(const struct share *share, uint64_t now_ns)
 	return share->gates && share->held_seen_ns && now_ns - share->held_seen_ns <= ACTIVE_FOR_NS;
 }
 
+/* So many periods of so much are over: what was not used is lost, what was overdrawn is owed. */
+static uint64_t entitle_owed_ns(uint64_t spent_ns, uint64_t periods, uint64_t budget_ns)
+{
+	if (!budget_ns || spent_ns / budget_ns < periods)
+		return 0;
+	return spent_ns - periods * budget_ns;
+}
+
 uint64_t entitle_left_of_ns(struct gate *gate, uint32_t max_permille, uint64_t now_ns)
 {
-	uint64_t period_ns = gate_set(gate)->period_ns;
+	uint64_t period_ns = gate_set(gate)->period_ns, taken_ns;
 	uint64_t budget_ns = period_ns / ENTITLE_WHOLE * max_permille;
 	struct share *share = gate->share;
 
@@ -211,19 +222,21 @@ uint64_t entitle_left_of_ns(struct gate *gate, uint32_t max_permille, uint64_t n
 	}
 	if (!share->period_end_ns) {
 		share->period_end_ns = now_ns + period_ns;
-		share->spent_ns = 0;
+		share->spent_ns = share->kept_ns = 0;
 	}
-	/* What was not used is lost, what was overdrawn is owed. */
 	if (now_ns >= share->period_end_ns) {
 		uint64_t periods = (now_ns - share->period_end_ns) / period_ns + 1;
 
 		share->period_end_ns += periods * period_ns;
-		if (!budget_ns || share->spent_ns / budget_ns < periods)
-			share->spent_ns = 0;
-		else
-			share->spent_ns -= periods * budget_ns;
+		share->spent_ns = entitle_owed_ns(share->spent_ns, periods, budget_ns);
+		share->kept_ns = entitle_owed_ns(share->kept_ns, periods, budget_ns);
 	}
-	return share->spent_ns < budget_ns ? budget_ns - share->spent_ns : 0;
+	taken_ns = share->spent_ns > share->kept_ns ? share->spent_ns : share->kept_ns;
+	if (taken_ns >= budget_ns)
+		return 0;
+	if (gate->process->latency)
+		keep_look(gate->device, now_ns);
+	return budget_ns - taken_ns;
 }
 
 uint64_t entitle_left_ns(struct gate *gate, uint64_t now_ns)

@@ -33,7 +33,10 @@ void entitle_round(struct engine *engine, struct device *device, gate_filter fil
 /* gpu.max: how much its tenant may still launch in this period; CORE_NO_LIMIT: not limited. When
  * it is 0, there is more from share->period_end_ns on. */
 uint64_t entitle_left_ns(struct gate *gate, uint64_t now_ns);
-/* The same for a limit other than its own. */
+/*
+ * The same for a limit other than its own. Of a latency tenant, time in which its activity kept out
+ * others who want the device counts as launched.
+ */
 uint64_t entitle_left_of_ns(struct gate *gate, uint32_t max_permille, uint64_t now_ns);
 
 /* Was the tenant held lately? */

@@ -36,6 +36,9 @@ struct share {
 	/* gpu.max: launched in this period, with what earlier ones overdrew; end 0: not counted */
 	uint64_t spent_ns;
 	uint64_t period_end_ns;
+	/* The same of time in which its activity kept others out who want the device */
+	uint64_t kept_ns;
+	uint64_t looked_ns; /* up to here */
 	uint64_t granted_units, reclaiming_units;
 	struct slo_watch *slo; /* owned; NULL: no request of it was seen */
 };
@@ -110,8 +113,11 @@ struct device {
 	struct gate *gate[CORE_MAX_GATES];
 	uint32_t gates;
 	struct turn turn;
-	uint64_t virtual_ns; /* of the tenant served; who comes back starts here */
-	uint64_t next_ns;    /* when the policy wants to look again */
+	bool keeps_out;	      /* somebody was held lately: time of activity is counted */
+	uint64_t look_at_ns;  /* when to look at activity next, and ... */
+	uint32_t look_random; /* ... what these times are drawn from */
+	uint64_t virtual_ns;  /* of the tenant served; who comes back starts here */
+	uint64_t next_ns;     /* when the policy wants to look again */
 	/* Side by side: the last round, and what gates beside it had used by then */
 	uint64_t looked_ns, looked_others_ns;
 	struct slo_device slo;

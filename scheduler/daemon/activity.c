@@ -224,10 +224,31 @@ void activity_count(struct process *owner, uint32_t local, bool counts)
 	activity_show_all(owner, local);
 }
 
+void activity_reading(const struct process *process, uint32_t local, struct event_usage *usage)
+{
+	const struct local_device *own = &process->local[local];
+	const struct sluice_activity_device *page = activity_page(process, local);
+
+	if (!process->mapped || !own->counts || own->stale)
+		return;
+	usage->active = sluice_activity_active(
+				atomic_load_explicit(&page->word, memory_order_acquire)) != 0;
+	usage->idle_since_ns = atomic_load_explicit(&page->idle_since_ns, memory_order_relaxed);
+}
+
 /*
- * Active, and neither its epoch nor its launches move: hung past the lease, or stopped. Launches
- * count as life, since a busy process need not become idle for a long time.
+ * Active, and its launches do not move: hung past the lease, or stopped. Launches count as life,
+ * since a busy process need not become idle for a long time; an epoch that moves without any does
+ * not, but for the end of the request that was open at the last look.
  */
+static bool activity_is_alive(const struct local_device *own, uint64_t word, uint64_t launched_ns)
+{
+	if (launched_ns != own->seen_launched_ns)
+		return true;
+	return !sluice_activity_active(word) &&
+	       (own->seen_active || sluice_activity_epoch(word) == own->seen_epoch);
+}
+
 static void activity_look(struct process *owner, uint32_t local, uint64_t now_ns)
 {
 	struct local_device *own = &owner->local[local];
@@ -236,9 +257,9 @@ static void activity_look(struct process *owner, uint32_t local, uint64_t now_ns
 	uint64_t launched_ns = reading_launched_ns(owner, local), still_ns;
 	bool stale;
 
-	if (!sluice_activity_active(word) || sluice_activity_epoch(word) != own->seen_epoch ||
-	    launched_ns != own->seen_launched_ns)
+	if (activity_is_alive(own, word, launched_ns))
 		own->alive_ns = now_ns;
+	own->seen_active = sluice_activity_active(word) != 0;
 	own->seen_epoch = sluice_activity_epoch(word);
 	own->seen_launched_ns = launched_ns;
 	still_ns = now_ns - own->alive_ns;

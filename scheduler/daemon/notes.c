@@ -153,7 +153,7 @@ static bool note_process(const struct arbiter *arbiter, const struct process *pr
 		return no_request &&
 		       note(ret_note, room,
 			    "tenant %s (pid %d): no request boundary seen for 10 s; use "
-			    "an NVTX range",
+			    "an NVTX range; until then others have their gpu.min and no more",
 			    name, (int)process->identity.pid);
 	case 2:
 		return unseen && note(ret_note, room,

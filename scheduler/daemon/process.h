@@ -31,6 +31,7 @@ struct local_device {
 	bool counts; /* the core lets its activity count */
 	bool stale;  /* hung or stopped: it does not */
 	uint32_t seen_epoch;
+	bool seen_active;
 	uint64_t seen_launched_ns, alive_ns; /* last sign of life while active */
 	uint64_t seen_requests, request_ns;  /* last request that ended, or idle */
 	bool no_request;
@@ -115,6 +116,8 @@ void activity_attached(struct process *process, uint32_t local);
 void activity_resumed(struct process *process);
 int activity_mapped(struct process *process, int32_t status);
 int activity_seen(struct process *process, const struct sluice_msg_activity *message);
+/* Into a reading: whether it holds the others, as far as its page is shown to them. */
+void activity_reading(const struct process *process, uint32_t local, struct event_usage *usage);
 /* The core's word. */
 void activity_count(struct process *owner, uint32_t local, bool counts);
 /* Slow tick: revokes what is hung or stopped, takes back what moves again, sends what could not

@@ -56,5 +56,7 @@ struct event_usage reading_take(struct process *process, uint32_t local, bool th
 		usage.want = true;
 		usage.held_ns += now_ns - held_since_ns;
 	}
+	if (process->latency)
+		activity_reading(process, local, &usage);
 	return usage;
 }

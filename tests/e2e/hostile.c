@@ -10,6 +10,8 @@
  * hostile deaf SOCKET           asks for status for ever and never reads an answer: must be cut off
  * hostile scribble SEED         uses the GPU, and writes over all that it shares with the arbiter;
  *                               must not get write access to what it shares with others
+ * hostile hold | fresh          uses the GPU once; then says in its activity page, for ever, that it is
+ *                               active, with a new epoch each time, or that it was until just now
  */
 #include <cuda.h>
 
@@ -26,6 +28,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "sluice/pages.h"
 #include "sluice/wire_io.h"
 
 #define SECONDS 2 /* of noise and scribbling */
@@ -292,6 +295,51 @@ static int scribble_and_use(void)
 	}
 }
 
+/* The activity page's devices, as the others see them; NULL: it has none yet. */
+static struct sluice_activity *find_activity(void)
+{
+	struct map maps[MAPS];
+	int count = find_maps(maps);
+
+	for (int i = 0; i < count; i++) {
+		struct sluice_activity *page = (struct sluice_activity *)maps[i].base;
+
+		if (maps[i].writable && maps[i].size >= sizeof(*page) &&
+		    page->magic == SLUICE_ACTIVITY_MAGIC)
+			return page;
+	}
+	return NULL;
+}
+
+static int hold_others(bool fresh)
+{
+	struct timespec span = {.tv_nsec = 50000};
+	struct sluice_activity *page = NULL;
+	CUcontext context;
+	CUdeviceptr block;
+	uint64_t epoch = 0;
+
+	if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context) ||
+	    cuMemAlloc(&block, 1 << 20))
+		return fail("no GPU");
+	while (!page) {
+		if (cuMemsetD8Async(block, 1, 1 << 20, NULL) || cuStreamSynchronize(NULL))
+			return fail("no memset");
+		page = find_activity();
+	}
+	printf("holding\n");
+	fflush(stdout);
+	for (;;) {
+		for (int i = 0; i < SLUICE_MAX_DEVICES; i++) {
+			struct sluice_activity_device *device = &page->device[i];
+
+			atomic_store(&device->idle_since_ns, fresh ? UINT64_MAX : 0);
+			atomic_store(&device->word, ++epoch << 32 | !fresh);
+		}
+		nanosleep(&span, NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "", *path = argc > 2 ? argv[2] : "";
@@ -309,5 +357,7 @@ int main(int argc, char **argv)
 		return deaf(path);
 	if (!strcmp(mode, "scribble"))
 		return scribble_and_use();
+	if (!strcmp(mode, "hold") || !strcmp(mode, "fresh"))
+		return hold_others(!strcmp(mode, "fresh"));
 	return 2;
 }

@@ -151,6 +151,83 @@ START_TEST(test_floor_against_latency)
 }
 END_TEST
 
+/*
+ * A latency process whose activity takes the GPU from others, whatever it launches: it launches two
+ * of each five milliseconds and never waits for the end, or launches nothing and writes into its
+ * page. Others have their gpu.min, and it has its gpu.max. An honest one beside is not concerned.
+ */
+static void check_activity(enum world_activity activity, bool launches, bool mps)
+{
+	struct event_tenant set = world_plain(100);
+
+	begin(mps, 1);
+	chat->activity = activity;
+	chat->burst_ns = launches ? 2 * WORLD_MS : 0;
+	chat->rest_ns = 3 * WORLD_MS;
+	chat->cost_ns = launches ? 50000 : 0;
+	world_run(&world, 2 * WORLD_S);
+	ck_assert_uint_le(world_used(&world, 2), 20);
+	set.gpu_min_permille = 300;
+	world_tenant(&world, 2, set);
+	world_run(&world, 3 * WORLD_S);
+	assert_near(world_used(&world, 2), 300ull, 25);
+	ck_assert_uint_eq(chat->launched_ns > 0, launches);
+	if (launches)
+		ck_assert_uint_ge(world_used(&world, 1), 260);
+	/* Its own limit holds likewise. */
+	world_tenant(&world, 2, world_plain(100));
+	set = world_plain(100);
+	set.gpu_max_permille = 500;
+	world_tenant(&world, 1, set);
+	world_run(&world, 3 * WORLD_S);
+	assert_near(world_used(&world, 2), 500ull, 25);
+	world_end(&world);
+}
+
+START_TEST(test_activity_without_an_end)
+{
+	check_activity(WORLD_ALWAYS, true, false);
+	check_activity(WORLD_ALWAYS, true, true);
+}
+END_TEST
+
+START_TEST(test_activity_without_launches)
+{
+	check_activity(WORLD_ALWAYS, false, false);
+	check_activity(WORLD_FLICKERS, false, false);
+	check_activity(WORLD_FRESH, false, false);
+	check_activity(WORLD_FLICKERS, false, true);
+}
+END_TEST
+
+/* Its requests are open for half the time: neither a gpu.min of 0.3 nor a gpu.max of 0.7 concerns it,
+ * and nobody who wants nothing is kept out. */
+START_TEST(test_honest_activity_is_no_excess)
+{
+	struct event_tenant set = world_plain(100);
+
+	begin(false, 1);
+	set.gpu_min_permille = 300;
+	world_tenant(&world, 2, set);
+	set = world_plain(100);
+	set.gpu_max_permille = 700;
+	world_tenant(&world, 1, set);
+	for (int i = 0; i < 300000; i++) {
+		world_step(&world);
+		world_assert(!(chat->grant.flags & SLUICE_GRANT_EXCESS));
+	}
+	assert_near(world_used(&world, 1), 500ull, 25);
+	world.proc[1].cost_ns = 0;
+	world_run(&world, WORLD_S);
+	chat->activity = WORLD_ALWAYS;
+	for (int i = 0; i < 100000; i++) {
+		world_step(&world);
+		world_assert(!(chat->grant.flags & SLUICE_GRANT_EXCESS));
+	}
+	world_end(&world);
+}
+END_TEST
+
 START_TEST(test_exclusive)
 {
 	begin(false, 2);
@@ -199,6 +276,9 @@ int main(void)
 	tcase_add_test(tcase, test_no_latency_process_is_share);
 	tcase_add_test(tcase, test_excess);
 	tcase_add_test(tcase, test_floor_against_latency);
+	tcase_add_test(tcase, test_activity_without_an_end);
+	tcase_add_test(tcase, test_activity_without_launches);
+	tcase_add_test(tcase, test_honest_activity_is_no_excess);
 	tcase_add_test(tcase, test_exclusive);
 	tcase_add_test(tcase, test_paused_latency_holds_nobody);
 	suite_add_tcase(suite, tcase);

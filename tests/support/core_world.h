@@ -39,9 +39,19 @@ enum world_lie {
 	WORLD_CREEPS,	  /* a twentieth of the time used, and more wanted */
 };
 
+/* What a latency process writes into its activity page. */
+enum world_activity {
+	WORLD_TRUTH,
+	WORLD_ALWAYS, /* active, for ever */
+	/* The same, but not at full milliseconds after it was looked at: idle then for long */
+	WORLD_FLICKERS,
+	WORLD_FRESH, /* idle, since just now, at every instant */
+};
+
 struct world_proc {
 	bool alive, stopped, latency;
 	enum world_lie lie;
+	enum world_activity activity;
 	uint64_t cost_ns;	    /* of each launch; 0: launches nothing */
 	uint64_t burst_ns, rest_ns; /* launches so much, then rests when it is done; 0: no rest */
 	uint64_t burst_end_ns, rest_until_ns;
@@ -51,6 +61,7 @@ struct world_proc {
 	uint64_t asked_at_ns; /* when it began to wait for the gate; 0: does not */
 	uint64_t longest_wait_ns;
 	uint64_t lied_ns;
+	uint64_t idle_since_ns; /* latency: when it was last active */
 	struct grant grant;
 	bool watched, counts;
 	uint64_t grants; /* times it was told */
@@ -59,7 +70,7 @@ struct world_proc {
 
 struct world {
 	struct engine *engine;
-	uint64_t now_ns, timer_ns, tick_ns;
+	uint64_t now_ns, timer_ns, tick_ns, read_ns;
 	bool mps;
 	bool turns_checked;	  /* assert that best-effort processes never overlap */
 	uint64_t latency_idle_ns; /* when the last latency process went idle; UINT64_MAX: active */
@@ -196,6 +207,18 @@ static inline void world_lie(const struct world *world, struct world_proc *proc,
 		usage->launched_ns = UINT64_MAX;
 }
 
+static inline bool world_wants(const struct world *world, struct world_proc *proc);
+
+static inline bool world_is_active(const struct world *world, struct world_proc *proc)
+{
+	switch (proc->activity) {
+	case WORLD_ALWAYS: return true;
+	case WORLD_FLICKERS: return (world->now_ns - world->read_ns) % WORLD_MS != 0;
+	case WORLD_FRESH: return false;
+	default: return proc->launched_ns > proc->done_ns || world_wants(world, proc);
+	}
+}
+
 static inline void world_read(struct world *world, bool all)
 {
 	for (uint32_t i = 0; i < world->procs; i++) {
@@ -210,9 +233,15 @@ static inline void world_read(struct world *world, bool all)
 			.held_ns = proc->held_ns +
 				   (proc->held_from_ns ? world->now_ns - proc->held_from_ns : 0),
 			.want = proc->held_from_ns != 0};
+		if (proc->latency) {
+			event.usage.active = world_is_active(world, proc);
+			event.usage.idle_since_ns =
+				proc->activity == WORLD_FRESH ? world->now_ns : proc->idle_since_ns;
+		}
 		world_lie(world, proc, &event.usage);
 		world_assert(!world_event(world, event));
 	}
+	world->read_ns = world->now_ns;
 }
 
 static inline bool world_wants(const struct world *world, struct world_proc *proc)
@@ -326,8 +355,15 @@ static inline void world_activity(struct world *world)
 	for (uint32_t i = 0; i < world->procs; i++) {
 		struct world_proc *proc = &world->proc[i];
 
-		active |= proc->latency && proc->counts &&
-			  (proc->launched_ns > proc->done_ns || world_wants(world, proc));
+		if (!proc->alive || !proc->latency)
+			continue;
+		if (proc->activity == WORLD_FLICKERS)
+			proc->idle_since_ns = 1;
+		else if (world_is_active(world, proc))
+			proc->idle_since_ns = world->now_ns;
+		active |= proc->counts && world_is_active(world, proc);
+		if (proc->counts && proc->activity == WORLD_FRESH)
+			world->latency_idle_ns = world->now_ns;
 	}
 	if (active)
 		world->latency_idle_ns = UINT64_MAX;
