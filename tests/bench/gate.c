@@ -8,14 +8,16 @@
  *   raise     its beginning (stamped before its first launch) to the last best-effort launch that
  *             reaches the driver without having been held, over all holders; and how many launches
  *             of one thread did so after the first launch had returned
- *   wake      every second unpredicted round: the same two processes at the same times, but the
- *             holder waits for a futex of this program and is woken, and nothing else; whoever sleeps
- *             beside the waker or has another life is woken from other depths
+ *   wake      in every second round, unless predicted for one holder: the same processes at the same
+ *   store     times without the gate. A word of this program is what holds them: they look at it
+ *             before each launch, sleep on it and are woken. What that takes is the machine's part
+ *             of `opening` and `raise`; other processes, asleep elsewhere, would be woken otherwise
  *
  * Rounds in which a process was descheduled inside a launch are left out of `raise`: what it does
  * then is bounded by one launch, not by time. Predicted: requests of one length, give or take 20 us;
  * unpredicted: each begins with a kernel never seen before.
  */
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -51,7 +53,8 @@ struct round {
 static struct board {
 	_Atomic uint32_t round; /* the present one, from 1; 0: before */
 	_Atomic uint32_t stop;
-	_Atomic uint32_t asleep; /* the holder is to sleep; the futex of bare rounds */
+	bool bare_too;	       /* every second round is a bare one */
+	_Atomic uint32_t bare; /* the bare round that holds launches now; 0: none does */
 	struct round rounds[MAX_ROUNDS + 1];
 } * board;
 
@@ -114,16 +117,25 @@ static void note_opening(struct round *round, uint64_t driver_ns, uint64_t cpu_n
 		atomic_store(&round->held_cpu_ns, cpu_ns);
 }
 
-/* A bare round: asleep as in the gate, and woken as from it. */
-static void be_woken(void)
+/* A bare round, number `bare`: held by a word, and woken. */
+static void be_held(uint32_t bare, const struct launch *ring, uint32_t count)
 {
+	struct round *round = &board->rounds[bare];
 	bool slept = false;
 
-	while (atomic_load(&board->asleep))
-		slept |= !syscall(SYS_futex, &board->asleep, FUTEX_WAIT, 1, NULL, NULL, 0);
+	while (atomic_load(&board->bare) == bare)
+		slept |= !syscall(SYS_futex, &board->bare, FUTEX_WAIT, bare, NULL, NULL, 0);
 	if (slept)
-		atomic_store(&board->rounds[atomic_load(&board->round)].first_held_ns,
-			     sluice_now_ns());
+		note_opening(round, sluice_now_ns(), 0);
+	note_raise(round, ring, count);
+}
+
+/* The round that held a launch: on a busy machine others have passed since. */
+static struct round *round_of(const struct launch *launch, uint32_t number)
+{
+	while (number > 1 && launch->before_ns < atomic_load(&board->rounds[number - 1].open_ns))
+		number--;
+	return &board->rounds[number];
 }
 
 static void hold(bool alone)
@@ -135,14 +147,19 @@ static void hold(bool alone)
 	while (!atomic_load(&board->stop)) {
 		uint64_t cpu_ns = alone ? bench_clock(CLOCK_THREAD_CPUTIME_ID) : 0;
 		struct launch launch = {.before_ns = sluice_now_ns()};
-		uint32_t number;
+		uint32_t number, bare = atomic_load(&board->bare);
 
+		if (bare) {
+			be_held(bare, ring, count);
+			count = 0;
+			continue;
+		}
 		cuLaunchKernel(BENCH_FUNCTION(1), 1, 1, 1, 32, 1, 1, 0, stream, NULL,
 			       (void **)(void *)&launch.driver_ns);
 		launch.after_ns = sluice_now_ns();
 		number = atomic_load(&board->round);
 		if (number && launch.after_ns - launch.before_ns > HELD_NS) {
-			struct round *round = &board->rounds[number];
+			struct round *round = round_of(&launch, number);
 			uint64_t end_ns = launch.after_ns + IDLE_NS / 2;
 
 			cpu_ns = alone ? bench_clock(CLOCK_THREAD_CPUTIME_ID) - cpu_ns : 0;
@@ -158,8 +175,6 @@ static void hold(bool alone)
 			continue;
 		}
 		ring[count++ % RING] = launch;
-		if (atomic_load(&board->asleep))
-			be_woken();
 	}
 	exit(EXIT_SUCCESS);
 }
@@ -180,21 +195,24 @@ static void request(CUstream stream, unsigned int number, unsigned int function,
 	atomic_store(&round->open_ns, nulldriver_drained_ns);
 }
 
-static void wake(unsigned int number, uint64_t length_ns)
+static void bare(unsigned int number, uint64_t length_ns)
 {
-	uint64_t end_ns = sluice_now_ns() + length_ns;
+	struct round *round = &board->rounds[number];
+	uint64_t begin_ns = sluice_now_ns();
 
+	atomic_store(&round->raise_before_ns, begin_ns);
+	atomic_exchange(&board->bare, number);
+	atomic_store(&round->raise_after_ns, sluice_now_ns());
 	atomic_store(&board->round, number);
-	atomic_store(&board->asleep, 1);
-	spin_until(end_ns);
-	atomic_store(&board->rounds[number].open_ns, sluice_now_ns());
-	atomic_store(&board->asleep, 0);
-	syscall(SYS_futex, &board->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+	spin_until(begin_ns + length_ns);
+	atomic_store(&round->open_ns, sluice_now_ns());
+	atomic_store(&board->bare, 0);
+	syscall(SYS_futex, &board->bare, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static bool is_bare(unsigned int number, bool predicted)
+static bool is_bare(unsigned int number)
 {
-	return !predicted && number % 2;
+	return board->bare_too && number % 2;
 }
 
 static void serve(unsigned int rounds, bool predicted)
@@ -206,8 +224,8 @@ static void serve(unsigned int rounds, bool predicted)
 		uint64_t length_ns =
 			LENGTH_NS - JITTER_NS + bench_random(&random) % (2 * JITTER_NS);
 
-		if (is_bare(i, predicted))
-			wake(i, length_ns);
+		if (is_bare(i))
+			bare(i, length_ns);
 		else
 			request(stream, i, predicted ? 2 : 1000 + i, length_ns);
 		usleep(IDLE_NS / 1000);
@@ -217,62 +235,61 @@ static void serve(unsigned int rounds, bool predicted)
 
 /* ---- the figures ----------------------------------------------------------------------------------- */
 
-static double opening_us(const struct round *round)
+struct figures {
+	double open_us[MAX_ROUNDS], cpu_us[MAX_ROUNDS], raise_us[MAX_ROUNDS];
+	unsigned int opened, raised, interrupted, launches_most;
+};
+
+static bool is_interrupted(const struct round *round)
 {
-	return (double)(atomic_load(&round->first_held_ns) - atomic_load(&round->open_ns)) / 1e3;
+	return atomic_load(&round->descheduled) ||
+	       atomic_load(&round->raise_after_ns) - atomic_load(&round->raise_before_ns) >
+		       DESCHEDULED_NS;
 }
 
-static void report_wakes(unsigned int rounds, bool predicted)
+static void take(struct figures *figures, const struct round *round)
 {
-	static double wake_us[MAX_ROUNDS];
-	unsigned int woken = 0;
+	uint64_t held_ns = atomic_load(&round->first_held_ns);
+	uint64_t last_ns = atomic_load(&round->last_launch_ns);
+	uint64_t from_ns = atomic_load(&round->raise_before_ns);
 
-	for (unsigned int i = rounds / 10 + 4; i <= rounds; i++) {
-		if (is_bare(i, predicted) && atomic_load(&board->rounds[i].first_held_ns))
-			wake_us[woken++] = opening_us(&board->rounds[i]);
-	}
-	if (!predicted)
-		printf("wake_p50 %.3f\nwake_p99 %.3f\nwakes %u\n",
-		       bench_quantile(wake_us, woken, 0.5), bench_quantile(wake_us, woken, 0.99),
-		       woken);
+	if (!held_ns)
+		return;
+	figures->open_us[figures->opened] = (double)(held_ns - atomic_load(&round->open_ns)) / 1e3;
+	figures->cpu_us[figures->opened++] = (double)atomic_load(&round->held_cpu_ns) / 1e3;
+	if (atomic_load(&round->launches) > figures->launches_most)
+		figures->launches_most = atomic_load(&round->launches);
+	if (is_interrupted(round))
+		figures->interrupted++;
+	else
+		figures->raise_us[figures->raised++] =
+			last_ns > from_ns ? (double)(last_ns - from_ns) / 1e3 : 0;
 }
 
-static void report(unsigned int rounds, bool predicted)
+static void report(unsigned int rounds)
 {
-	static double open_us[MAX_ROUNDS], cpu_us[MAX_ROUNDS], raise_us[MAX_ROUNDS];
-	unsigned int opened = 0, raised = 0, launches_max = 0, interrupted = 0;
+	static struct figures gate, bare;
 
-	for (unsigned int i = rounds / 10 + 4; i <= rounds; i++) {
-		struct round *round = &board->rounds[i];
-
-		if (is_bare(i, predicted) || !atomic_load(&round->first_held_ns))
-			continue;
-		open_us[opened] = opening_us(round);
-		cpu_us[opened++] = (double)atomic_load(&round->held_cpu_ns) / 1e3;
-		if (atomic_load(&round->launches) > launches_max)
-			launches_max = atomic_load(&round->launches);
-		if (atomic_load(&round->descheduled) ||
-		    atomic_load(&round->raise_after_ns) - atomic_load(&round->raise_before_ns) >
-			    DESCHEDULED_NS) {
-			interrupted++;
-		} else {
-			uint64_t last_ns = atomic_load(&round->last_launch_ns);
-			uint64_t from_ns = atomic_load(&round->raise_before_ns);
-
-			raise_us[raised++] =
-				last_ns > from_ns ? (double)(last_ns - from_ns) / 1e3 : 0;
-		}
-	}
-	if (opened < LEAST_ROUNDS) {
-		fprintf(stderr, "gate: of %u rounds only %u held a launch\n", rounds, opened);
+	for (unsigned int i = rounds / 10 + 4; i <= rounds; i++)
+		take(is_bare(i) ? &bare : &gate, &board->rounds[i]);
+	if (gate.opened < LEAST_ROUNDS || (board->bare_too && bare.opened < LEAST_ROUNDS)) {
+		fprintf(stderr, "gate: of %u rounds only %u held a launch, and %u bare ones\n",
+			rounds, gate.opened, bare.opened);
 		exit(EXIT_FAILURE);
 	}
-	printf("open_p50 %.3f\nopen_p99 %.3f\nopen_cpu %.3f\nraise_p99 %.3f\nraise_launches %u\n",
-	       bench_quantile(open_us, opened, 0.5), bench_quantile(open_us, opened, 0.99),
-	       bench_quantile(cpu_us, opened, 0.5), bench_quantile(raise_us, raised, 0.99),
-	       launches_max);
-	printf("rounds %u\ninterrupted %u\n", opened, interrupted);
-	fflush(stdout);
+	printf("open_p50 %.3f\nopen_p99 %.3f\nopen_cpu %.3f\nraise_p50 %.3f\nraise_p99 %.3f\n",
+	       bench_quantile(gate.open_us, gate.opened, 0.5),
+	       bench_quantile(gate.open_us, gate.opened, 0.99),
+	       bench_quantile(gate.cpu_us, gate.opened, 0.5),
+	       bench_quantile(gate.raise_us, gate.raised, 0.5),
+	       bench_quantile(gate.raise_us, gate.raised, 0.99));
+	printf("raise_launches %u\nrounds %u\ninterrupted %u\n", gate.launches_most, gate.opened,
+	       gate.interrupted);
+	if (board->bare_too)
+		printf("wake_p50 %.3f\nstore_p50 %.3f\nstore_p99 %.3f\nbare_rounds %u\n",
+		       bench_quantile(bare.open_us, bare.opened, 0.5),
+		       bench_quantile(bare.raise_us, bare.raised, 0.5),
+		       bench_quantile(bare.raise_us, bare.raised, 0.99), bare.opened);
 }
 
 int main(int argc, char **argv)
@@ -287,6 +304,7 @@ int main(int argc, char **argv)
 		     0);
 	if (board == MAP_FAILED)
 		return EXIT_FAILURE;
+	board->bare_too = !predicted || holders > 1;
 	for (unsigned int i = 0; i < holders; i++) {
 		if (!fork())
 			hold(holders == 1);
@@ -297,7 +315,6 @@ int main(int argc, char **argv)
 	}
 	while (wait(NULL) > 0)
 		continue;
-	report(rounds, predicted);
-	report_wakes(rounds, predicted);
+	report(rounds);
 	return EXIT_SUCCESS;
 }
