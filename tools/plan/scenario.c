@@ -94,10 +94,12 @@ static int read_seeds(struct form *form, const config_setting_t *run)
 	}
 	if (seeds)
 		r = form_value(form, seeds, "seeds", PLAN_COUNT, 1, SCENARIO_MAX_SEEDS, &count);
+	if (r)
+		return r;
 	scenario->seeds = (uint32_t)count;
 	for (uint32_t i = 0; i < scenario->seeds; i++)
 		scenario->seed[i] = i + 1;
-	return r;
+	return 0;
 }
 
 static int read_run(struct form *form, const config_setting_t *root)
