@@ -123,6 +123,8 @@ START_TEST(closed_loop_waits_for_the_last_request)
 			 0);
 	arrivals_next(&arrivals, &at);
 	ck_assert_uint_eq(at, 500);
+	arrivals_next(&arrivals, &at);
+	ck_assert_uint_eq(at, UINT64_MAX);
 	arrivals_done(&arrivals, 10000);
 	arrivals_next(&arrivals, &at);
 	ck_assert_uint_eq(at, 10500);

@@ -116,12 +116,20 @@ static void pass(struct arrivals *arrivals, uint64_t gap)
 
 void arrivals_next(struct arrivals *arrivals, uint64_t *ret_ns)
 {
+	if (arrivals->waiting) {
+		*ret_ns = UINT64_MAX;
+		return;
+	}
 	pass(arrivals, draw_gap(arrivals));
+	arrivals->waiting = arrivals->desc.kind == ARRIVALS_CLOSED;
 	*ret_ns = arrivals->last_ns;
 }
 
 void arrivals_done(struct arrivals *arrivals, uint64_t now_ns)
 {
-	if (arrivals->desc.kind == ARRIVALS_CLOSED && now_ns > arrivals->last_ns)
+	if (arrivals->desc.kind != ARRIVALS_CLOSED)
+		return;
+	arrivals->waiting = false;
+	if (now_ns > arrivals->last_ns)
 		arrivals->last_ns = now_ns;
 }

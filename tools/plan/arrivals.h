@@ -50,11 +50,12 @@ struct arrivals {
 	uint32_t next_gap;
 	uint32_t next_step;
 	uint32_t rate_permille;
+	bool waiting; /* CLOSED: the last request is not done */
 };
 
 /* -EINVAL: no mean, no gaps, a jitter, sigma or step out of range. */
 int arrivals_init(struct arrivals *arrivals, const struct arrivals_desc *desc);
-/* The next arrival. CLOSED: after arrivals_done() only; the first at mean_ns. */
+/* The next arrival. CLOSED: the first is at mean_ns; then UINT64_MAX until arrivals_done(). */
 void arrivals_next(struct arrivals *arrivals, uint64_t *ret_ns);
 /* CLOSED: the last request was done at now_ns. Ignored otherwise. */
 void arrivals_done(struct arrivals *arrivals, uint64_t now_ns);
