@@ -84,6 +84,8 @@ SAMPLES_C := $(wildcard samples/*.c)
 SAMPLES_CU := $(wildcard samples/*.cu)
 DEMO_C := $(wildcard tools/demo/*.c)
 PLAN_C := $(wildcard tools/plan/*.c)
+SUITE_C := $(wildcard tools/plan/suites/*.c)
+FACTS_C := $(wildcard tools/plan/facts/*.c)
 UNIT_C := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 NULLDRIVER_C := $(wildcard tests/bench/nulldriver/*.c)
 BENCH_C := $(wildcard tests/bench/*.c)
@@ -118,12 +120,14 @@ UNITS := $(patsubst %.c,$(B)/%,$(UNIT_C))
 E2E_PROGRAMS := $(patsubst %.c,$(B)/%,$(E2E_C)) $(patsubst %.cu,$(B)/%,$(E2E_CU))
 BENCHES := $(patsubst %.c,$(B)/%,$(BENCH_C))
 DEMO := $(if $(DEMO_C),$(B)/bin/sluice-demo)
+SUITE := $(if $(SUITE_C),$(B)/bin/sluice-suite)
+FACTS := $(if $(FACTS_C),$(B)/bin/sluice-facts)
 PTX_TESTS := $(patsubst tests/unit/ptx/%.cu,$(B)/tests/unit/ptx/%.ptx,$(PTX_TEST_CU))
 
 PRODUCTS := $(if $(SHIM_C),$(LIBSLUICE)) $(if $(DAEMON_C),$(SLUICED)) $(if $(CLI_C),$(SLUICE)) \
-	$(if $(DRIVER_C),$(LIBCUDA)) $(if $(RUNTIME_C),$(LIBCUDART)) $(SAMPLES) $(DEMO)
+	$(if $(DRIVER_C),$(LIBCUDA)) $(if $(RUNTIME_C),$(LIBCUDART)) $(SAMPLES) $(DEMO) $(SUITE) $(FACTS)
 
-.PHONY: all check check-unit check-e2e check-static check-gpu bench demo plan install uninstall \
+.PHONY: all check check-unit check-e2e check-static check-gpu bench demo plan facts install uninstall \
 	format lint clean distclean help deps programs
 
 all: $(PRODUCTS) ## build everything
@@ -198,6 +202,8 @@ LIBS_core = $(call A,core)
 LIBS_daemon = $(call A,daemon) $(call A,core) $(LIBCONFIG_LIBS) $(SYSTEMD_LIBS)
 LIBS_cli = $(call A,cli) $(call A,plan) $(JANSSON_LIBS) $(LIBCONFIG_LIBS)
 LIBS_plan = $(call A,plan) $(JANSSON_LIBS) $(LIBCONFIG_LIBS) -lm
+LIBS_suite = $(filter-out %/main.o,$(call objs,$(SUITE_C))) $(LIBS_plan)
+LIBS_facts = $(filter-out %/main.o,$(call objs,$(FACTS_C))) $(LIBS_suite)
 LIBS_device = $(call A,device) $(LIBCONFIG_LIBS)
 LIBS_ptx = $(call A,ptx) -lm
 # Whole, since a weak refusal must not keep the file that implements the name out.
@@ -246,6 +252,14 @@ $(B)/bin/sluice-demo: $(call objs,$(DEMO_C))
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $^ $(JANSSON_LIBS) -lm
 
+$(B)/bin/sluice-suite: $(call objs,$(SUITE_C)) $(call A,plan)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $^ $(JANSSON_LIBS) $(LIBCONFIG_LIBS) -lm
+
+$(B)/bin/sluice-facts: $(call objs,$(FACTS_C)) $(call without_main,$(call objs,$(SUITE_C))) $(call A,plan)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $^ $(JANSSON_LIBS) $(LIBCONFIG_LIBS) -lm
+
 # ---- samples: ordinary CUDA programs; they know nothing of Sluice -------------------------------------
 
 NVCCFLAGS ?= -O2
@@ -293,8 +307,12 @@ bench: programs ## measure the hot paths on a driver that does nothing: build/be
 	$(Q)BUILD=$(B) sh tests/bench/run.sh
 demo: all ## an inference server beside a training loop, without and with Sluice
 	$(Q)BUILD=$(B) sh tools/demo/run.sh
-plan: all ## (not built yet) policies against the model of the GPU
-	@echo "make plan: the planner is not part of this version" >&2; exit 2
+plan: $(SUITE) ## all policies over the suite of pairs, on the model of the GPU: build/plan/report.json
+	@mkdir -p build/plan
+	$(Q)$(SUITE) --out build/plan/report.json
+facts: $(FACTS) ## the model of the GPU against published facts: build/plan/facts.json
+	@mkdir -p build/plan
+	$(Q)$(FACTS) --out build/plan/facts.json
 
 # ---- the rest -----------------------------------------------------------------------------------
 
@@ -307,13 +325,15 @@ MAN5 := $(wildcard man/*.5)
 MAN8 := $(wildcard man/*.8)
 install: all ## install under DESTDIR and PREFIX
 	install -d '$(DESTDIR)$(BINDIR)' '$(DESTDIR)$(SBINDIR)' '$(DESTDIR)$(LIBDIR)/simgpu' '$(DESTDIR)$(DATADIR)/presets' \
-		'$(DESTDIR)$(DATADIR)/samples' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man5' '$(DESTDIR)$(MANDIR)/man8' '$(DESTDIR)$(UNITDIR)'
+		'$(DESTDIR)$(DATADIR)/samples/plan' '$(DESTDIR)$(DATADIR)/workloads' '$(DESTDIR)$(MANDIR)/man1' '$(DESTDIR)$(MANDIR)/man5' '$(DESTDIR)$(MANDIR)/man8' '$(DESTDIR)$(UNITDIR)'
 	install -m 755 $(SLUICE) '$(DESTDIR)$(BINDIR)/sluice'
 	install -m 755 $(SLUICED) '$(DESTDIR)$(SBINDIR)/sluiced'
 	install -m 755 $(LIBSLUICE) '$(DESTDIR)$(LIBDIR)/libsluice.so'
 	install -m 755 $(LIBCUDA) $(LIBCUDART) '$(DESTDIR)$(LIBDIR)/simgpu/'
 	install -m 644 $(wildcard tools/simgpu/presets/*.conf) '$(DESTDIR)$(DATADIR)/presets/'
 	install -m 644 $(wildcard samples/*.conf) '$(DESTDIR)$(DATADIR)/samples/'
+	install -m 644 $(wildcard samples/plan/*.cfg) '$(DESTDIR)$(DATADIR)/samples/plan/'
+	install -m 644 $(wildcard tools/plan/suites/pairs/*-*.conf tools/plan/suites/pairs/decode.conf) '$(DESTDIR)$(DATADIR)/workloads/'
 	$(if $(MAN1),install -m 644 $(MAN1) '$(DESTDIR)$(MANDIR)/man1/')
 	$(if $(MAN5),install -m 644 $(MAN5) '$(DESTDIR)$(MANDIR)/man5/')
 	$(if $(MAN8),install -m 644 $(MAN8) '$(DESTDIR)$(MANDIR)/man8/')
@@ -324,7 +344,7 @@ uninstall: ## remove what install put there
 		$(foreach m,$(notdir $(MAN8)),'$(DESTDIR)$(MANDIR)/man8/$(m)')
 	rm -rf '$(DESTDIR)$(LIBDIR)' '$(DESTDIR)$(DATADIR)'
 
-OURS := $(wildcard include/sluice/*.h shim/*.[ch] scheduler/*/*.[ch] tools/*/*.[ch] tools/simgpu/*/*.[ch] \
+OURS := $(wildcard include/sluice/*.h shim/*.[ch] scheduler/*/*.[ch] tools/*/*.[ch] tools/plan/suites/*.[ch] tools/plan/facts/*.[ch] tools/simgpu/*/*.[ch] \
 	tests/*/*.[ch] tests/bench/nulldriver/*.[ch] samples/*.c)
 format: ## clang-format our C files
 	$(Q)$(CLANG_FORMAT) -i $(OURS)

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLAN_SUITES_SUITE_H
+#define PLAN_SUITES_SUITE_H
+
+/*
+ * `make plan`: every policy on pairs of an inference server and a training loop, in the planner's
+ * world. All figures are simulated.
+ *
+ * A job is one row on one pair, or one scene, with its seeds; jobs run in processes of their own
+ * (pool.c), results come back through shared memory. Overheads and shares are fractions over the
+ * same arrivals alone, times ns.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/suites/catalog.h"
+#include "plan/suites/rows.h"
+
+struct suite_alone {
+	uint32_t requests;						 /* after warm-up */
+	uint64_t arrival_ns[SUITE_REQUESTS], service_ns[SUITE_REQUESTS]; /* latencies A and S */
+};
+
+enum suite_kind {
+	SUITE_ALONE,
+	SUITE_PAIR,
+	SUITE_SEARCH,
+	SUITE_DECODE,
+	SUITE_SETTLE,
+	SUITE_SHARES,
+};
+
+struct suite_job {
+	enum suite_kind kind;
+	uint32_t row;
+	enum suite_mode mode;
+	uint32_t lc, be; /* SHARES: be is the case; SETTLE: be is the seed's number */
+	double cost;	 /* guessed; the longest first */
+};
+
+#define SUITE_LOAD_PERMILLE 500
+#define SUITE_BINS 512
+
+struct suite_result {
+	int error; /* -errno; -EINPROGRESS: not run, or its process died */
+	uint32_t seeds;
+	double a[SUITE_SEEDS], s[SUITE_SEEDS], a_p50[SUITE_SEEDS], be[SUITE_SEEDS],
+		load[SUITE_SEEDS];
+	double s_added_ns[SUITE_SEEDS]; /* p99 of S - alone */
+	double a_low, a_high; /* 95 % of the paired overhead of all seeds together lies between */
+	bool unstable;	      /* the server does not keep up: A hangs on the length of the run */
+	double err_1s, err_100ms_p95; /* SHARES */
+	/* SEARCH: the most best-effort work within each target, the level, levels tried. */
+	double best_be[SUITE_TARGETS];
+	int32_t best_level[SUITE_TARGETS];
+	uint32_t tries;
+	uint32_t bins; /* SETTLE: best-effort share by time */
+	float bin[SUITE_BINS];
+	double cpu_s, simulated_s;
+};
+
+struct suite {
+	struct suite_catalog catalog;
+	struct suite_row row[SUITE_MOST_ROWS];
+	uint32_t rows;
+	struct suite_alone (*alone)[SUITE_LC][SUITE_SEEDS]; /* [mode], shared memory */
+	struct suite_job *job;
+	struct suite_result *result; /* of each job, shared memory */
+	uint32_t jobs;
+	uint32_t most_pairs; /* of a row, in a mode */
+	bool quick;
+};
+
+void suite_do(struct suite *suite, const struct suite_job *job, struct suite_result *result);
+void suite_do_alone(struct suite *suite, const struct suite_job *job, struct suite_result *result);
+void suite_do_pair(struct suite *suite, const struct suite_job *job, struct suite_result *result);
+void suite_do_decode(struct suite *suite, const struct suite_job *job, struct suite_result *result);
+void suite_do_settle(struct suite *suite, const struct suite_job *job, struct suite_result *result);
+void suite_do_shares(struct suite *suite, const struct suite_job *job, struct suite_result *result);
+
+/* pool.c: jobs [first, suite->jobs), `processes` at a time. */
+int suite_pool(struct suite *suite, uint32_t first, uint32_t processes);
+
+#endif
