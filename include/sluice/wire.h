@@ -214,6 +214,16 @@ _Static_assert(sizeof(struct sluice_msg_status_device) == 208, "status_device");
 #define SLUICE_STATE_NO_REQUEST (1u << 5) /* no request boundary seen */
 #define SLUICE_STATE_SET (1u << 6)	  /* changed by `sluice set` since the last reload */
 
+/* Where the controller stands with a latency tenant. */
+enum sluice_slo_state {
+	SLUICE_SLO_NO_TARGET = 0,
+	SLUICE_SLO_FIXED = 1, /* the configuration fixes the level */
+	SLUICE_SLO_LEARNING = 2,
+	SLUICE_SLO_NO_ARRIVALS = 3, /* the target counts from arrival, and none is known */
+	SLUICE_SLO_STEERED = 4,
+	SLUICE_SLO_UNREACHABLE = 5,
+};
+
 struct sluice_msg_status_tenant {
 	struct sluice_msg_header header;
 	uint32_t device;
@@ -240,8 +250,22 @@ struct sluice_msg_status_tenant {
 	char longest_unit[SLUICE_NAME_MAX];
 	char name[SLUICE_NAME_MAX];
 	uint64_t unpredicted; /* launches at a gate with no estimate */
+	/* Latency tenants under `slo`; times 0: not known. Of the last thousand requests. */
+	uint32_t target_over_permille; /* relative target; 0: none */
+	uint32_t target_arrival;       /* 1: from arrival (A), 0: from the first launch (S) */
+	uint32_t slo_state;	       /* enum sluice_slo_state */
+	int32_t level;		       /* thousandths */
+	uint64_t window_ns, guard_ns;
+	uint64_t recent_service_p99_ns, alone_service_p99_ns;
+	uint64_t recent_arrival_p99_ns, alone_arrival_p99_ns;
+	uint64_t alone_median_ns;
+	uint64_t reachable_p99_ns; /* the target cannot be met: with nothing beside it */
+	uint64_t quiet_from_ns, quiet_until_ns; /* an arrival is expected, from the last one on */
+	uint64_t busy_limit_ns;
+	uint32_t cap_sms;
+	uint32_t steered_requests; /* that these figures are made of */
 };
-_Static_assert(sizeof(struct sluice_msg_status_tenant) == 280, "status_tenant");
+_Static_assert(sizeof(struct sluice_msg_status_tenant) == 392, "status_tenant");
 
 struct sluice_msg_status_process {
 	struct sluice_msg_header header;

@@ -89,6 +89,7 @@ static const char *kind_wanted(const struct config_key *key)
 	case KEY_BOOLEAN: return "true or false is wanted, without quotes";
 	case KEY_PERCENT: return "a share in quotes is wanted, like \"30 %\"";
 	case KEY_TIME: return "a time in quotes is wanted, like \"20 ms\"";
+	case KEY_LEVEL: return "a level in quotes is wanted, like \"auto\" or \"1.5\"";
 	case KEY_TARGET: return "a time in quotes is wanted, like \"20 ms\" or \"+10 %\"";
 	case KEY_SIZE: return "a size in quotes is wanted, like \"8 GiB\"";
 	case KEY_USER:

@@ -21,6 +21,7 @@
 #define CONFIG_GLOB_MAX 256
 #define CONFIG_TENANT_KEYS 18
 #define CONFIG_NO_ID ((uint32_t)-1)
+#define CONFIG_LEVEL_AUTO INT32_MIN
 #define CONFIG_SYSTEM_FILE "/etc/sluice/sluice.conf"
 
 struct config_error {
@@ -66,6 +67,7 @@ struct config {
 	uint32_t fail;		    /* enum sluice_fail_mode */
 	uint64_t fail_deadline_ns, memory_deadline_ns;
 	uint64_t progress_ns, lease_ns;
+	int32_t level;	    /* thousandths; CONFIG_LEVEL_AUTO: the controller's */
 	uint32_t admin_gid; /* CONFIG_NO_ID: none */
 	uint32_t connections;
 	uint32_t tenants;

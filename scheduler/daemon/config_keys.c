@@ -38,6 +38,13 @@ const struct config_key config_arbiter_keys[] = {
 	{"lease", KEY_TIME, 0, ARBITER(lease_ns), 100 * MS, 3600 * S, NULL, "10 s",
 	 "A latency-critical process that stays active so long without a sign of life no longer "
 	 "holds the others. One that is stopped loses its hold after a second."},
+	{"level", KEY_LEVEL, 0, ARBITER(level), ANY, "auto",
+	 "How much best-effort work may cost latency-critical tenants under `slo`: `auto`, as "
+	 "their "
+	 "targets say, and 1 without any; or a number from -1 (next to none) over 1 (what fits "
+	 "between requests, in pieces of 300 us) to 2 (in pieces of 1 ms). Above 2 work also runs "
+	 "beside requests, where a launch can be kept to part of the GPU: nowhere in this "
+	 "version."},
 	{"admin_group", KEY_GROUP, 0, ARBITER(admin_gid), ANY, NULL,
 	 "Members may use `sluice set`, `pause`, `resume` and reload, and see every tenant, as "
 	 "root "
@@ -66,12 +73,12 @@ const struct config_key config_tenant_keys[] = {
 	{"target.p99", KEY_TARGET, KEY_SETTABLE | KEY_NAMED_ONLY, TENANT(target), 1 * US, 3600 * S,
 	 NULL, NULL,
 	 "99 in 100 requests end within this time (\"20 ms\"), or within this much more than alone "
-	 "(\"+10 %\"). This version counts what is late and gates at a fixed level; it does not "
-	 "steer by the target, and status says so."},
-	{"target.of", KEY_TEXT, KEY_NAMED_ONLY, TEXT(target.of), 0, UINT64_MAX, NULL, "service",
+	 "(\"+10 %\"). Best-effort work is let in as far as this allows; status shows how far, and "
+	 "says so when not even an idle GPU would do."},
+	{"target.of", KEY_TEXT, KEY_SETTABLE | KEY_NAMED_ONLY, TEXT(target.of), 0, UINT64_MAX, NULL,
+	 "service",
 	 "What is timed: `service`, from a request's first launch to its drain, or `range:NAME`, "
-	 "an "
-	 "NVTX range (not measured in this version; status says so)."},
+	 "an NVTX process range, from its opening, so that queueing counts."},
 	{"gpu.weight", KEY_INTEGER, KEY_SETTABLE, TENANT(weight), 1, 10000, NULL, "100",
 	 "Share of the GPU in proportion to the others that want it."},
 	{"gpu.max", KEY_PERCENT, KEY_SETTABLE, TENANT(gpu_max_permille), 1, 1000, NULL, "100 %",

@@ -22,6 +22,7 @@ enum key_type {
 	KEY_USER,    /* uint32_t: name or number */
 	KEY_GROUP,   /* uint32_t: name or number */
 	KEY_TARGET,  /* struct config_target: absolute or relative time */
+	KEY_LEVEL,   /* int32_t, thousandths, -1 to 5; "auto": CONFIG_LEVEL_AUTO */
 };
 
 #define KEY_SETTABLE (1u << 0)	 /* by `sluice set` */

@@ -68,7 +68,8 @@ static void print_manual_key(FILE *out, const struct config_key *key)
 		[KEY_TIME] = "time",	  [KEY_SIZE] = "size",
 		[KEY_CHOICE] = "choice",  [KEY_BOOLEAN] = "true or false",
 		[KEY_TEXT] = "text",	  [KEY_USER] = "user",
-		[KEY_GROUP] = "group",	  [KEY_TARGET] = "time or share"};
+		[KEY_GROUP] = "group",	  [KEY_TARGET] = "time or share",
+		[KEY_LEVEL] = "level"};
 
 	fprintf(out, ".TP\n.B %s\n(%s", key->path, kinds[key->type]);
 	for (unsigned int i = 0; key->choices && key->choices[i]; i++)

@@ -210,6 +210,39 @@ static int parse_target(const struct config_key *key, const char *text,
 	return r;
 }
 
+static int parse_level(const char *text, int32_t *ret_level, char *ret_why, size_t room)
+{
+	bool negative = *text == '-';
+	uint64_t whole;
+	uint32_t thousandths;
+	const char *rest = parse_number(text + negative, &whole, &thousandths);
+
+	if (!strcmp(text, "auto")) {
+		*ret_level = CONFIG_LEVEL_AUTO;
+		return 0;
+	}
+	if (!rest || *rest || whole > 5 || whole * 1000 + thousandths > (negative ? 1000 : 5000))
+		return why_not(ret_why, room,
+			       "\"%s\" is no level; write \"auto\" or a number from -1 to 5, like "
+			       "\"1.5\"",
+			       text);
+	*ret_level = (int32_t)(whole * 1000 + thousandths);
+	if (negative)
+		*ret_level = -*ret_level;
+	return 0;
+}
+
+static void format_level(int32_t level, char *ret_text, size_t room)
+{
+	uint32_t size = (uint32_t)(level < 0 ? -level : level);
+
+	if (level == CONFIG_LEVEL_AUTO)
+		snprintf(ret_text, room, "auto");
+	else
+		snprintf(ret_text, room, "%s%u.%03u", level < 0 ? "-" : "", size / 1000,
+			 size % 1000);
+}
+
 static int parse_text(const struct config_key *key, const char *text, char *field, char *ret_why,
 		      size_t room)
 {
@@ -258,6 +291,7 @@ int config_key_parse(const struct config_key *key, void *base, const char *text,
 	case KEY_USER:
 	case KEY_GROUP: return parse_id(key, text, field, ret_why, why_room);
 	case KEY_TARGET: return parse_target(key, text, field, ret_why, why_room);
+	case KEY_LEVEL: return parse_level(text, field, ret_why, why_room);
 	}
 	return -EINVAL;
 }
@@ -286,7 +320,8 @@ bool config_key_format(const struct config_key *key, const void *base, char *ret
 
 	if (key->type == KEY_TIME || key->type == KEY_SIZE)
 		value = *(const uint64_t *)field;
-	else if (key->type != KEY_TEXT && key->type != KEY_BOOLEAN && key->type != KEY_TARGET)
+	else if (key->type != KEY_TEXT && key->type != KEY_BOOLEAN && key->type != KEY_TARGET &&
+		 key->type != KEY_LEVEL)
 		small = *(const uint32_t *)field;
 	switch (key->type) {
 	case KEY_INTEGER: snprintf(ret_text, room, "%u", small); return true;
@@ -310,6 +345,7 @@ bool config_key_format(const struct config_key *key, const void *base, char *ret
 		else
 			format_scaled(value, size_units, COUNT(size_units), text, sizeof(text));
 		break;
+	case KEY_LEVEL: format_level(*(const int32_t *)field, text, sizeof(text)); break;
 	case KEY_TARGET:
 		if (!target->p99_ns && !target->over_permille)
 			return false;

@@ -34,10 +34,11 @@ static const char *devices_judge(const struct sluice_msg_device *message)
 static int devices_tell(struct arbiter *arbiter, uint32_t index)
 {
 	const struct sluice_msg_device *record = &arbiter->device[index].record;
-	struct event event = {
-		.kind = EVENT_DEVICE,
-		.device = index,
-		.device_added = {.mps = record->mps == 1, .memory_bytes = record->memory_bytes}};
+	struct event event = {.kind = EVENT_DEVICE,
+			      .device = index,
+			      .device_added = {.mps = record->mps == 1,
+					       .sms = record->sms,
+					       .memory_bytes = record->memory_bytes}};
 
 	return arbiter_feed(arbiter, &event);
 }

@@ -22,6 +22,36 @@ static bool note(char *ret_note, size_t room, const char *format, ...)
 	return true;
 }
 
+/* Why a target is not steered by, or cannot be met: of the device where that is so. */
+static bool note_target(const struct arbiter *arbiter, uint32_t tenant, char *ret_note, size_t room)
+{
+	const struct config_tenant *conf = &arbiter->tenant[tenant].conf;
+	struct engine_slo slo;
+
+	for (uint32_t device = 0; device < CORE_MAX_DEVICES; device++) {
+		if (!engine_slo_report(arbiter->engine, tenant, device, &slo))
+			continue;
+		if (slo.state == SLO_UNREACHABLE)
+			return note(ret_note, room,
+				    "tenant %s: target not reachable with best-effort closed: on "
+				    "gpu %u its p99 would be %llu.%02llu ms with nothing beside it",
+				    conf->name, device,
+				    (unsigned long long)(slo.reachable_ns / 1000000),
+				    (unsigned long long)(slo.reachable_ns / 10000 % 100));
+		if (slo.state == SLO_NO_ARRIVALS)
+			return note(ret_note, room,
+				    "tenant %s: its target counts from the opening of an NVTX "
+				    "range, and none has been seen: gated at level 1",
+				    conf->name);
+		if (slo.state == SLO_FIXED)
+			return note(ret_note, room,
+				    "tenant %s: the configuration fixes the level, the target is "
+				    "not steered by; level = \"auto\" steers",
+				    conf->name);
+	}
+	return false;
+}
+
 static bool note_tenant(const struct arbiter *arbiter, const struct tenant_entry *entry,
 			uint32_t kind, char *ret_note, size_t room)
 {
@@ -47,24 +77,7 @@ static bool note_tenant(const struct arbiter *arbiter, const struct tenant_entry
 				"tenant %s: policy share does not look at latency; set policy = "
 				"\"slo\"",
 				conf->name);
-		if (conf->target.over_permille)
-			return note(ret_note, room,
-				    "tenant %s: a target relative to alone is not steered by; the "
-				    "gate works at a fixed level",
-				    conf->name);
-		return conf->target.p99_ns &&
-		       note(ret_note, room,
-			    "tenant %s: the gate works at a fixed level (guard 60 us, window 300 "
-			    "us); "
-			    "late requests are counted, the target is not steered by",
-			    conf->name);
-	case 3:
-		return !strncmp(conf->target.of, "range:", 6) &&
-		       note(ret_note, room,
-			    "tenant %s: NVTX ranges are not measured in this version; what is "
-			    "shown "
-			    "is service time",
-			    conf->name);
+		return note_target(arbiter, (uint32_t)(entry - arbiter->tenant), ret_note, room);
 	default: return false;
 	}
 }

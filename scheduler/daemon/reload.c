@@ -36,15 +36,19 @@ static struct tenant_entry *reload_place(struct arbiter *arbiter, const char *na
 static void reload_tenant(struct arbiter *arbiter, struct tenant_entry *entry,
 			  const struct config_tenant *conf)
 {
-	struct event event = {.kind = EVENT_TENANT,
-			      .tenant = (uint32_t)(entry - arbiter->tenant),
-			      .tenant_set = {.managed = conf->managed,
-					     .weight = conf->weight,
-					     .gpu_max_permille = conf->gpu_max_permille,
-					     .gpu_min_permille = conf->gpu_min_permille,
-					     .period_ns = conf->gpu_period_ns,
-					     .memory_max_bytes = conf->memory_max_bytes,
-					     .memory_min_bytes = conf->memory_min_bytes}};
+	struct event event = {
+		.kind = EVENT_TENANT,
+		.tenant = (uint32_t)(entry - arbiter->tenant),
+		.tenant_set = {.managed = conf->managed,
+			       .weight = conf->weight,
+			       .gpu_max_permille = conf->gpu_max_permille,
+			       .gpu_min_permille = conf->gpu_min_permille,
+			       .period_ns = conf->gpu_period_ns,
+			       .memory_max_bytes = conf->memory_max_bytes,
+			       .memory_min_bytes = conf->memory_min_bytes,
+			       .target_ns = conf->target.p99_ns,
+			       .target_over_permille = conf->target.over_permille,
+			       .target_arrival = !strncmp(conf->target.of, "range:", 6)}};
 
 	entry->used = true;
 	entry->leaving = false;
@@ -119,6 +123,9 @@ void reload_apply(struct arbiter *arbiter)
 {
 	struct event event = {.kind = EVENT_POLICY,
 			      .policy = policy_find(config_policy_name(&arbiter->config))};
+	struct event level = {.kind = EVENT_LEVEL,
+			      .level = {.fixed = arbiter->config.level != CONFIG_LEVEL_AUTO,
+					.level = arbiter->config.level}};
 
 	reload_drop(arbiter);
 	for (uint32_t i = 0; i < arbiter->config.tenants; i++) {
@@ -132,6 +139,7 @@ void reload_apply(struct arbiter *arbiter)
 			log_error("tenant %s: no place, since removed tenants still have processes",
 				  conf->name);
 	}
+	(void)arbiter_feed(arbiter, &level);
 	(void)arbiter_feed(arbiter, &event);
 	reload_pages(arbiter);
 }

@@ -117,6 +117,37 @@ static void status_fill_report(struct sluice_msg_status_tenant *row,
 		      (report->excess ? SLUICE_STATE_EXCESS : 0);
 }
 
+_Static_assert((int)SLO_UNREACHABLE == (int)SLUICE_SLO_UNREACHABLE &&
+		       (int)SLO_STEERED == (int)SLUICE_SLO_STEERED &&
+		       (int)SLO_FIXED == (int)SLUICE_SLO_FIXED,
+	       "the core's states are the wire's");
+
+static void status_slo(struct sluice_msg_status_tenant *row, const struct arbiter *arbiter,
+		       const struct tenant_entry *entry, uint32_t tenant, uint32_t device)
+{
+	struct engine_slo slo;
+
+	row->target_over_permille = entry->conf.target.over_permille;
+	row->target_arrival = !strncmp(entry->conf.target.of, "range:", 6);
+	if (!engine_slo_report(arbiter->engine, tenant, device, &slo))
+		return;
+	row->slo_state = slo.state;
+	row->level = slo.level;
+	row->window_ns = slo.window_ns;
+	row->guard_ns = slo.guard_ns;
+	row->recent_service_p99_ns = slo.service_ns;
+	row->alone_service_p99_ns = slo.service_alone_ns;
+	row->recent_arrival_p99_ns = slo.arrival_ns;
+	row->alone_arrival_p99_ns = slo.arrival_alone_ns;
+	row->alone_median_ns = slo.alone_median_ns;
+	row->reachable_p99_ns = slo.reachable_ns;
+	row->quiet_from_ns = slo.quiet_from_ns;
+	row->quiet_until_ns = slo.quiet_until_ns;
+	row->busy_limit_ns = slo.busy_limit_ns;
+	row->cap_sms = slo.cap_sms;
+	row->steered_requests = slo.pairs;
+}
+
 static void status_tenant(struct status *status, uint32_t tenant, uint32_t device)
 {
 	struct arbiter *arbiter = status->arbiter;
@@ -155,6 +186,7 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 		row.service_p50_ns = sluice_hist_quantile(&sums.service, 500);
 		row.service_p99_ns = sluice_hist_quantile(&sums.service, 990);
 	}
+	status_slo(&row, arbiter, entry, tenant, device);
 	row.be_in_flight_p99_ns = sluice_hist_quantile(&in_flight, 990);
 	row.requests = sums.requests;
 	row.requests_late = sums.requests_late;

@@ -7,6 +7,7 @@
 #include "daemon/estimates.h"
 #include "daemon/process.h"
 #include "daemon/reclaim.h"
+#include "daemon/requests.h"
 
 static void read_gate(struct process *process, uint32_t local, bool thorough)
 {
@@ -109,6 +110,7 @@ int ticks_on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 
 	arbiter_now(arbiter);
 	any = tick_processes(arbiter);
+	requests_tick(arbiter);
 	read_all(arbiter);
 	(void)arbiter_feed(arbiter, &event);
 	reclaim_tick(arbiter);

@@ -100,8 +100,6 @@ START_TEST(test_status)
 	ck_assert_uint_eq(rows.process[0].completed_ns, 4 * SLUICE_NS_PER_MS);
 	ck_assert_str_eq(rows.process[0].tenant, "train");
 	/* Why something is not enforced. */
-	ck_assert(has_note(&rows, "tenant live: a target relative to alone is not steered by"));
-	ck_assert(has_note(&rows, "tenant live: NVTX ranges are not measured"));
 	ck_assert(has_note(&rows, "tenant bare: managed is false"));
 	ck_assert(has_note(&rows, "processes that are not under Sluice are not known"));
 	ck_assert(!has_note(&rows, "no MPS"));

@@ -73,7 +73,8 @@ int cmd_set(int argc, char **argv)
 
 	if (parse(argc, argv, "TENANT KEY=VALUE",
 		  "Change one setting of a tenant, by its dotted name (gpu.weight, gpu.max, "
-		  "gpu.min, memory.max, memory.min, target.p99). It lasts until the next reload, "
+		  "gpu.min, memory.max, memory.min, target.p99, target.of). It lasts until the "
+		  "next reload, "
 		  "and status marks it.\vExample: sluice set train gpu.weight=50",
 		  &options))
 		return 2;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "query.h"
+#include "status_slo.h"
 #include "status_text.h"
 
 static json_t *number(uint64_t value)
@@ -75,7 +76,7 @@ static json_t *pressure_json(const struct sluice_msg_status_tenant *row)
 
 static json_t *tenant_json(const struct sluice_msg_status_tenant *row)
 {
-	json_t *object = json_object();
+	json_t *object = json_object(), *slo = slo_json(row);
 
 	json_object_set_new(object, "name", text(row->name, sizeof(row->name)));
 	json_object_set_new(object, "class", json_string(status_class(row->tenant_class)));
@@ -100,6 +101,8 @@ static json_t *tenant_json(const struct sluice_msg_status_tenant *row)
 	json_object_set_new(object, "unpredicted", number(row->unpredicted));
 	json_object_set_new(object, "pressure", pressure_json(row));
 	json_object_set_new(object, "state", state_json(row->state));
+	if (slo)
+		json_object_set_new(object, "slo", slo);
 	return object;
 }
 

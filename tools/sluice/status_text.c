@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "query.h"
+#include "status_slo.h"
 #include "table.h"
 
 #define CELL 64
@@ -67,7 +68,7 @@ static int add_tenant(struct table *table, const struct sluice_msg_status_tenant
 	format_memory(row->memory_used_bytes, row->memory_max_bytes, sizeof(memory), memory);
 	format_ns(row->service_p50_ns, sizeof(p50), p50);
 	format_ns(row->service_p99_ns, sizeof(p99), p99);
-	format_ns(row->target_ns, sizeof(target), target);
+	slo_format_target(row, sizeof(target), target);
 	if (latency && row->requests)
 		snprintf(late, sizeof(late), "%llu of %llu", (unsigned long long)row->requests_late,
 			 (unsigned long long)row->requests);
@@ -129,6 +130,13 @@ static void print_longest(const struct status *status, uint32_t device, FILE *ou
 		name[0] ? name : "(unnamed)", longest->name);
 }
 
+static void print_targets(const struct status *status, uint32_t device, FILE *out)
+{
+	for (size_t i = 0; i < status->tenants; i++)
+		if (status->tenant[i].device == device)
+			slo_print(&status->tenant[i], out);
+}
+
 static int print_tenants(const struct status *status, uint32_t device, size_t columns, FILE *out)
 {
 	static const char *const head[] = {
@@ -167,6 +175,7 @@ static int print_all(const struct query *query, const struct status *status, siz
 			fputc('\n', out);
 		print_device(status, &status->device[i], out);
 		r = print_tenants(status, status->device[i].index, columns, out);
+		print_targets(status, status->device[i].index, out);
 		print_longest(status, status->device[i].index, out);
 	}
 	if (!status->devices) {
