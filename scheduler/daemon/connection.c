@@ -11,6 +11,12 @@
 #define SO_PEERGROUPS 59 /* Linux 4.13 */
 #endif
 
+/* Whoever has as many connections as it may can still ask for status, or pause: so many more a
+ * user, for tools alone. One more than that, and an earlier one gives way. */
+#define EXTRA_MAX 4u
+const char connection_too_many[] =
+	"your user has as many connections as the arbiter allows (connections in sluice.conf)";
+
 static void outbox_free(struct connection *connection)
 {
 	while (connection->outbox) {
@@ -137,6 +143,12 @@ bool connection_is_admin(const struct connection *connection)
 	return false;
 }
 
+static int connection_refuse(struct connection *connection, const char *why)
+{
+	connection->closing = true;
+	return connection_send_text(connection, SLUICE_MSG_REFUSED, 0, -EPERM, "%s", why);
+}
+
 static int connection_dispatch(struct connection *connection, const struct sluice_packet *packet)
 {
 	uint32_t type = packet->header.type;
@@ -146,6 +158,8 @@ static int connection_dispatch(struct connection *connection, const struct sluic
 		return -EBADMSG;
 	switch (connection->kind) {
 	case CONNECTION_NEW:
+		if (type == SLUICE_MSG_HELLO && connection->extra)
+			return connection_refuse(connection, connection_too_many);
 		if (type == SLUICE_MSG_HELLO)
 			return session_hello(connection, packet);
 		if (type == SLUICE_MSG_TOOL)
@@ -203,7 +217,7 @@ static uint32_t connections_of(const struct arbiter *arbiter, uid_t uid)
 	uint32_t count = 0;
 
 	for (const struct connection *c = arbiter->connections; c; c = c->next)
-		count += c->identity.uid == uid;
+		count += !c->extra && c->identity.uid == uid;
 	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		const struct process *process = arbiter->process[i];
 
@@ -223,17 +237,40 @@ static void connection_turn_away(int fd, const char *why)
 	close(fd);
 }
 
-static const char *connection_judge(const struct arbiter *arbiter, const struct identity *identity)
+/* Makes a place beyond the limit: of the connections that have one, the oldest that has said nothing
+ * yet gives way, else the oldest. */
+static void connection_make_extra(struct arbiter *arbiter, uid_t uid)
+{
+	struct connection *oldest = NULL;
+	uint32_t count = 0;
+
+	/* The latest comes first. */
+	for (struct connection *c = arbiter->connections; c; c = c->next) {
+		if (!c->extra || c->identity.uid != uid)
+			continue;
+		count++;
+		if (!oldest || oldest->kind != CONNECTION_NEW || c->kind == CONNECTION_NEW)
+			oldest = c;
+	}
+	if (count < EXTRA_MAX)
+		return;
+	(void)connection_refuse(oldest, connection_too_many);
+	connection_destroy(oldest);
+}
+
+static const char *connection_judge(struct arbiter *arbiter, const struct identity *identity,
+				    bool *ret_extra)
 {
 	if (arbiter->user_mode && identity->uid != geteuid() && identity->uid)
 		return "this arbiter serves one user only, and you are another";
-	if (connections_of(arbiter, identity->uid) >= arbiter->config.connections)
-		return "your user has as many connections as the arbiter allows (connections in "
-		       "sluice.conf)";
+	*ret_extra = connections_of(arbiter, identity->uid) >= arbiter->config.connections;
+	if (*ret_extra)
+		connection_make_extra(arbiter, identity->uid);
 	return NULL;
 }
 
-static int connection_create(struct arbiter *arbiter, int fd, const struct identity *identity)
+static int connection_create(struct arbiter *arbiter, int fd, const struct identity *identity,
+			     bool extra)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 	int r;
@@ -242,6 +279,7 @@ static int connection_create(struct arbiter *arbiter, int fd, const struct ident
 		return -ENOMEM;
 	connection->arbiter = arbiter;
 	connection->fd = fd;
+	connection->extra = extra;
 	connection->outbox_end = &connection->outbox;
 	r = sd_event_add_io(arbiter->loop, &connection->source, fd, EPOLLIN, on_ready, connection);
 	if (r < 0) {
@@ -262,10 +300,11 @@ void connection_accept(struct arbiter *arbiter, int fd)
 	char why[SLUICE_TEXT_MAX];
 	const char *refusal = why;
 	int r = identity_of_peer(fd, &identity, why, sizeof(why));
+	bool extra = false;
 
 	if (!r) {
-		refusal = connection_judge(arbiter, &identity);
-		if (!refusal && !connection_create(arbiter, fd, &identity))
+		refusal = connection_judge(arbiter, &identity, &extra);
+		if (!refusal && !connection_create(arbiter, fd, &identity, extra))
 			return;
 		if (!refusal)
 			refusal = "the arbiter is out of memory";

@@ -27,11 +27,14 @@ struct connection {
 	int fd;
 	enum connection_kind kind;
 	bool closing; /* after what waits has been sent */
+	bool extra;   /* beyond its user's limit: a tool, or nobody */
 	struct identity identity;
 	struct process *process; /* CONNECTION_SHIM; borrowed */
 	struct outbox_packet *outbox, **outbox_end;
 	size_t outbox_bytes;
 };
+
+extern const char connection_too_many[]; /* to whoever is beyond its user's limit */
 
 /* Listening socket; -errno is logged. */
 int server_listen(struct arbiter *arbiter);

@@ -117,6 +117,8 @@ static int tool_ask(struct connection *connection, const struct sluice_msg_set *
 	const struct config *config = &connection->arbiter->config;
 	uint32_t index;
 
+	if (connection->extra)
+		return tool_refuse(connection, set->header.seq, -EPERM, "%s", connection_too_many);
 	if (*set->value)
 		sluice_wire_text(identity.program, sizeof(identity.program), set->value);
 	index = match_tenant(config, &identity, set->tenant, remark, sizeof(remark));

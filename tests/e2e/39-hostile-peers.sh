@@ -64,13 +64,16 @@ begin flood alone "$programs/hostile" flood "$out/socket" 4000
 wait_until 'the flood' grep -qs 'connections$' "$out/flood"
 goes_on train
 goes_on chat
+# The flood is our own: status and changes have room all the same.
+well 'in the flood'
+sluice set train gpu.weight=200 >/dev/null || say_bad 'in the flood: set failed'
 signal KILL flood
 # shellcheck disable=SC2317 # by wait_until
-answers()
+may_come()
 {
-	sluice status >/dev/null 2>&1
+	under train -- "$samples/vecadd" >/dev/null 2>&1
 }
-wait_until 'an answer after the flood' answers
+wait_until 'a place after the flood' may_come
 well flood
 
 # ---- on the shared pages, as either class ----

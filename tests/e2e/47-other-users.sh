@@ -94,7 +94,10 @@ goes_on ours
 begin flood other env LD_LIBRARY_PATH="$preload_build/simgpu" \
 	LD_PRELOAD="$(preload_list)" "$programs/hostile" flood "$out/socket" 2000
 wait_until 'the flood' grep -qs 'connections$' "$out/flood"
-fails 'as many connections as the arbiter allows' as_other "$sluice" status --socket="$out/socket"
+fails 'as many connections as the arbiter allows' \
+	as_other "$sluice" run --socket="$out/socket" --tenant=theirs -- true
+as_other "$sluice" status --socket="$out/socket" >/dev/null ||
+	say_bad 'their own flood keeps status from them'
 sluice status >/dev/null || say_bad 'their flood shuts us out'
 under chat -- "$samples/vecadd" >"$out/vecadd" 2>&1 || say_bad "vecadd: $(cat "$out/vecadd")"
 goes_on ours
@@ -103,7 +106,7 @@ signal KILL flood
 # shellcheck disable=SC2317 # by wait_until
 they_may()
 {
-	as_other "$sluice" status --socket="$out/socket" >/dev/null 2>&1
+	as_other "$sluice" run --socket="$out/socket" --tenant=theirs -- true >/dev/null 2>&1
 }
 wait_until 'them to be heard again' they_may
 ends_well ours

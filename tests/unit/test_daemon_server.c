@@ -326,31 +326,69 @@ START_TEST(test_socket_in_use)
 }
 END_TEST
 
+static bool is_refused(int fd)
+{
+	struct sluice_packet packet;
+
+	if (fixture_receive(fd, &packet) != SLUICE_MSG_REFUSED)
+		return false;
+	ck_assert_ptr_nonnull(strstr(((struct sluice_msg_text *)packet.bytes)->text,
+				     "as many connections as the arbiter allows"));
+	return true;
+}
+
+static int greet(int fd, uint32_t type)
+{
+	struct sluice_msg_hello hello = {.version = SLUICE_PROTOCOL_VERSION,
+					 .oldest = SLUICE_PROTOCOL_OLDEST};
+	struct sluice_msg_tool tool = {.version = SLUICE_PROTOCOL_VERSION,
+				       .oldest = SLUICE_PROTOCOL_OLDEST};
+
+	if (type == SLUICE_MSG_HELLO) {
+		sluice_wire_head(&hello, type, sizeof(hello), 1, 0);
+		return sluice_wire_send(fd, &hello, NULL, 0, 0);
+	}
+	sluice_wire_head(&tool, type, sizeof(tool), 1, 0);
+	return sluice_wire_send(fd, &tool, NULL, 0, 0);
+}
+
+/* Forty connections that say nothing, where twenty may be: all but these and the last few are turned
+ * away. A tool still has an answer, a process has not, and the twenty are not concerned. */
 START_TEST(test_connection_limit)
 {
 	struct sluice_packet packet;
-	int fd[40];
 	uint32_t refused = 0;
+	int fd[40], tool[6];
 
 	fixture_begin("connections = 20;");
 	for (int i = 0; i < 40; i++)
 		fd[i] = fixture_connect();
-	for (int i = 0; i < 40; i++) {
-		struct sluice_msg_tool hello = {.version = 1, .oldest = 1};
-
-		sluice_wire_head(&hello, SLUICE_MSG_TOOL, sizeof(hello), 1, 0);
-		(void)sluice_wire_send(fd[i], &hello, NULL, 0, 0);
-		if (fixture_receive(fd[i], &packet) == SLUICE_MSG_REFUSED) {
-			refused++;
-			ck_assert_ptr_nonnull(strstr(((struct sluice_msg_text *)packet.bytes)->text,
-						     "as many connections as the arbiter allows"));
-		}
+	for (int i = 20; i < 36; i++)
+		refused += is_refused(fd[i]);
+	ck_assert_uint_eq(refused, 16);
+	for (int i = 0; i < 4; i++) {
+		tool[i] = tool_connect();
+		ck_assert(is_refused(fd[36 + i]));
 	}
-	ck_assert_uint_eq(refused, 20);
+	ck_assert_int_eq(tool_ask_set(tool[0], SLUICE_MSG_PAUSE, "default", "", "", NULL), 0);
+	/* What `sluice run` asks is answered for the program, which may not come. */
+	ck_assert_int_eq(tool_ask_set(tool[0], SLUICE_MSG_ASK_TENANT, "default", "", "", NULL),
+			 -EPERM);
+	/* One tool too many: the first gives way. No place is a process's. */
+	tool[4] = tool_connect();
+	ck_assert(is_refused(tool[0]));
+	tool[5] = fixture_connect();
+	ck_assert(is_refused(tool[1]));
+	ck_assert_int_eq(greet(tool[5], SLUICE_MSG_HELLO), 0);
+	ck_assert(is_refused(tool[5]));
+	for (int i = 0; i < 20; i++) {
+		ck_assert_int_eq(greet(fd[i], SLUICE_MSG_TOOL), 0);
+		ck_assert_uint_eq(fixture_receive(fd[i], &packet), SLUICE_MSG_TOOL_OK);
+	}
 	for (int i = 0; i < 40; i++)
 		close(fd[i]);
-	wait_until((fd[0] = fixture_connect()) >= 0);
-	close(fd[0]);
+	for (int i = 0; i < 6; i++)
+		close(tool[i]);
 	fixture_end();
 }
 END_TEST

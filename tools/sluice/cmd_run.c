@@ -114,11 +114,10 @@ static int ask_arbiter(const struct options *options, const char *program)
 	if (r < 0)
 		return cmd_fail("%s", why);
 	setenv("SLUICE_SOCKET", query.socket, 1);
-	if (options->tenant) {
-		r = query_ask(&query, SLUICE_MSG_ASK_TENANT, options->tenant, NULL, program, remark,
-			      why);
+	/* Without a tenant, too: it may have no place for another process. */
+	r = query_ask(&query, SLUICE_MSG_ASK_TENANT, options->tenant, NULL, program, remark, why);
+	if (options->tenant)
 		setenv("SLUICE_TENANT", options->tenant, 1);
-	}
 	query_close(&query);
 	return r < 0 ? cmd_fail("%s", why) : 0;
 }
