@@ -285,6 +285,61 @@ START_TEST(test_a_destroyed_stream_finishes)
 }
 END_TEST
 
+START_TEST(test_a_destroyed_stream_is_waited_for)
+{
+	CUstream stream;
+
+	ck_cuda(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+	exec_busy(w.spin, stream);
+	exec_run(w.fill, stream, 3, 1, 1);
+	ck_cuda(cuEventRecord(w.event[0], stream));
+	ck_cuda(cuStreamDestroy_v2(stream));
+	ck_cuda_is(cuEventQuery(w.event[0]), CUDA_ERROR_NOT_READY);
+	ck_cuda(cuCtxSynchronize());
+	ck_cuda(cuEventQuery(w.event[0]));
+	ck_assert_uint_eq(exec_peek(0), 3);
+}
+END_TEST
+
+START_TEST(test_the_legacy_stream_waits_for_a_destroyed_one)
+{
+	CUstream stream;
+
+	ck_cuda(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+	exec_busy(w.spin, stream);
+	ck_cuda(cuEventRecord(w.event[0], stream));
+	ck_cuda(cuStreamDestroy_v2(stream));
+	exec_run(w.fill, NULL, 4, 1, 1);
+	ck_cuda(cuEventRecord(w.event[1], NULL));
+	ck_cuda(cuStreamSynchronize(NULL));
+	ck_cuda(cuEventQuery(w.event[0]));
+	ck_assert_int_ge(exec_us(0, 1), 1);
+}
+END_TEST
+
+static void *leave_work(void *arg)
+{
+	(void)arg;
+	ck_cuda(cuCtxSetCurrent(w.context));
+	exec_busy(w.spin, CU_STREAM_PER_THREAD);
+	exec_run(w.inc, CU_STREAM_PER_THREAD, 1, 1, 1);
+	ck_cuda(cuEventRecord(w.event[0], CU_STREAM_PER_THREAD));
+	return NULL;
+}
+
+START_TEST(test_work_of_a_thread_that_ended_is_waited_for)
+{
+	pthread_t thread;
+
+	ck_assert_int_eq(pthread_create(&thread, NULL, leave_work, NULL), 0);
+	pthread_join(thread, NULL);
+	ck_cuda_is(cuEventQuery(w.event[0]), CUDA_ERROR_NOT_READY);
+	ck_cuda(cuCtxSynchronize());
+	ck_cuda(cuEventQuery(w.event[0]));
+	ck_assert_uint_eq(exec_peek(0), 1);
+}
+END_TEST
+
 START_TEST(test_attributes)
 {
 	CUlaunchAttributeValue value, back;
@@ -341,6 +396,9 @@ static TCase *make(void)
 	tcase_add_test(tcase, test_host_functions);
 	tcase_add_test(tcase, test_events_refuse);
 	tcase_add_test(tcase, test_a_destroyed_stream_finishes);
+	tcase_add_test(tcase, test_a_destroyed_stream_is_waited_for);
+	tcase_add_test(tcase, test_the_legacy_stream_waits_for_a_destroyed_one);
+	tcase_add_test(tcase, test_work_of_a_thread_that_ended_is_waited_for);
 	tcase_add_test(tcase, test_attributes);
 	tcase_add_test(tcase, test_a_forked_child_has_no_gpu);
 	return tcase;

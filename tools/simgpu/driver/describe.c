@@ -75,14 +75,17 @@ void describe_op(const struct op *op, struct model_op_desc *desc)
 		desc->functional = 0;
 }
 
-uint64_t describe_least_ns(const struct model_op_desc *desc)
+uint64_t describe_least_ns(const struct model_desc *device, const struct model_op_desc *desc)
 {
-	uint64_t at_once;
+	uint64_t at_once, ns;
 
 	if (desc->kind != MODEL_KERNEL)
 		return desc->duration_ns == MODEL_UNKNOWN ? 0 : desc->duration_ns;
 	if (desc->block_ns == MODEL_UNKNOWN)
 		return 0;
 	at_once = (uint64_t)desc->blocks_per_sm * desc->max_sms;
-	return (desc->blocks + at_once - 1) / at_once * desc->block_ns;
+	ns = (desc->blocks + at_once - 1) / at_once * desc->block_ns;
+	/* The last blocks may begin earlier than full waves would, and end with earlier ones. */
+	ns -= ns / 1000 * device->stagger_permille;
+	return ns > device->coalesce_ns ? ns - device->coalesce_ns : 0;
 }

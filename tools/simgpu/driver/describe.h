@@ -12,6 +12,6 @@ struct op;
 
 void describe_op(const struct op *op, struct model_op_desc *desc);
 /* What it takes when it has the device for itself; 0: not known yet. */
-uint64_t describe_least_ns(const struct model_op_desc *desc);
+uint64_t describe_least_ns(const struct model_desc *device, const struct model_op_desc *desc);
 
 #endif

@@ -136,13 +136,20 @@ CUresult exec_context_start(struct sim_context *context)
 	return result;
 }
 
-/* The last operation of a stream that is not over yet, counted. */
-static struct op *find_pending(struct home *home)
+static struct op *find_pending_in(struct stream *list)
 {
-	for (struct stream *stream = home->streams; stream != NULL; stream = stream->next)
+	for (struct stream *stream = list; stream != NULL; stream = stream->next)
 		if (stream->last != NULL)
 			return op_ref(stream->last);
 	return NULL;
+}
+
+/* The last operation of a stream that is not over yet, counted. */
+static struct op *find_pending(struct home *home)
+{
+	struct op *op = find_pending_in(home->streams);
+
+	return op != NULL ? op : find_pending_in(home->leaving);
 }
 
 static CUresult drain(struct home *home)
@@ -157,32 +164,54 @@ static CUresult drain(struct home *home)
 	return result;
 }
 
+/* Counts the last operations of streams that are not over; with `ret`, also takes them. */
+static size_t take_last(struct stream *list, struct op **ret)
+{
+	size_t n = 0;
+
+	for (struct stream *stream = list; stream != NULL; stream = stream->next) {
+		if (stream->last == NULL)
+			continue;
+		if (ret != NULL)
+			ret[n] = op_ref(stream->last);
+		n++;
+	}
+	return n;
+}
+
+static CUresult wait_all(struct op **last, size_t n)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (size_t i = 0; i < n; i++) {
+		if (result == CUDA_SUCCESS)
+			result = keeper_wait(last[i]);
+		op_put(last[i]);
+	}
+	return result;
+}
+
 CUresult exec_synchronize(struct sim_context *context)
 {
 	struct stream *legacy = context->legacy;
 	struct exec *exec = legacy->exec;
 	struct home *home = legacy->home;
-	struct op **last;
+	struct op **last = NULL;
 	CUresult result = CUDA_SUCCESS;
-	size_t n = 0, i = 0;
+	size_t n;
 
 	if (host_is_inside())
 		return CUDA_ERROR_NOT_PERMITTED;
 	pthread_mutex_lock(&exec->lock);
-	for (struct stream *stream = home->streams; stream != NULL; stream = stream->next)
-		n += stream->last != NULL;
 	/* Only what is queued now: other threads may go on adding. */
-	last = n > 0 ? calloc(n, sizeof(struct op *)) : NULL;
-	if (n > 0 && last == NULL)
+	n = take_last(home->streams, NULL) + take_last(home->leaving, NULL);
+	if (n > 0)
+		last = calloc(n, sizeof(struct op *));
+	if (last != NULL) {
+		take_last(home->leaving, last + take_last(home->streams, last));
+		result = wait_all(last, n);
+	} else if (n > 0) {
 		result = CUDA_ERROR_OUT_OF_MEMORY;
-	for (struct stream *stream = home->streams; last != NULL && stream != NULL;
-	     stream = stream->next)
-		if (stream->last != NULL)
-			last[i++] = op_ref(stream->last);
-	for (i = 0; last != NULL && i < n; i++) {
-		if (result == CUDA_SUCCESS)
-			result = keeper_wait(last[i]);
-		op_put(last[i]);
 	}
 	if (result == CUDA_SUCCESS)
 		result = atomic_load_explicit(&home->sticky, memory_order_relaxed);

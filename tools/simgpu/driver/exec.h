@@ -35,6 +35,7 @@ struct home {
 	bool closing;	      /* waits for values end now */
 	_Atomic int sticky;
 	struct stream *streams; /* all: own, legacy, per thread, of graphs */
+	struct stream *leaving; /* their handle is gone, their work is not */
 	struct event *events;
 	struct home *next;
 };

@@ -52,7 +52,7 @@ static int submit(struct op *op, struct stream *stream)
 	exec->dirty = true;
 	segment_unlock(exec->segment);
 	if (err == 0)
-		append(op, stream, describe_least_ns(&desc));
+		append(op, stream, describe_least_ns(&exec->desc, &desc));
 	return err;
 }
 
@@ -95,32 +95,41 @@ static int add_wait(struct stream *stream, struct op *target)
 	return err;
 }
 
+/* Makes the legacy stream wait for the blocking streams of a list. */
+static int join_list(struct stream *legacy, struct stream *list)
+{
+	int err = 0;
+
+	for (struct stream *other = list; other != NULL && err == 0; other = other->next) {
+		if (other->is_legacy || other->is_internal || other->last == NULL ||
+		    (other->flags & CU_STREAM_NON_BLOCKING) ||
+		    other->last->seq <= other->legacy_seen_seq)
+			continue;
+		err = add_wait(legacy, other->last);
+		if (err == 0)
+			other->legacy_seen_seq = other->last->seq;
+	}
+	return err;
+}
+
 /* The legacy stream waits for all blocking streams of its context, and they for it. */
 static int join_default_stream(struct stream *stream)
 {
 	struct home *home = stream->home;
 	struct stream *legacy = home->context != NULL ? home->context->legacy : NULL;
-	int err = 0;
+	int err;
 
 	if ((stream->flags & CU_STREAM_NON_BLOCKING) || legacy == NULL || stream->is_internal)
 		return 0;
-	if (!stream->is_legacy) {
-		if (legacy->last == NULL || legacy->last->seq <= stream->joined_seq)
-			return 0;
-		err = add_wait(stream, legacy->last);
-		if (err == 0)
-			stream->joined_seq = legacy->last->seq;
-		return err;
+	if (stream->is_legacy) {
+		err = join_list(stream, home->streams);
+		return err != 0 ? err : join_list(stream, home->leaving);
 	}
-	for (struct stream *other = home->streams; other != NULL && err == 0; other = other->next) {
-		if (other->is_legacy || other->is_internal || other->last == NULL ||
-		    (other->flags & CU_STREAM_NON_BLOCKING) ||
-		    other->last->seq <= other->legacy_seen_seq)
-			continue;
-		err = add_wait(stream, other->last);
-		if (err == 0)
-			other->legacy_seen_seq = other->last->seq;
-	}
+	if (legacy->last == NULL || legacy->last->seq <= stream->joined_seq)
+		return 0;
+	err = add_wait(stream, legacy->last);
+	if (err == 0)
+		stream->joined_seq = legacy->last->seq;
 	return err;
 }
 

@@ -88,18 +88,27 @@ struct stream *stream_new(struct home *home, unsigned int flags, int priority)
 	return stream;
 }
 
+static void unlink_from(struct stream **list, struct stream *stream)
+{
+	while (*list != stream)
+		list = &(*list)->next;
+	*list = stream->next;
+	stream->next = NULL;
+}
+
 void stream_drop(struct stream *stream)
 {
 	struct exec *exec = stream->exec;
-	struct stream **at = &stream->home->streams;
 
 	stream->magic = 0;
 	stream->is_released = true;
 	capture_drop_stream(stream);
-	while (*at != stream)
-		at = &(*at)->next;
-	*at = stream->next;
-	stream->next = NULL;
+	unlink_from(&stream->home->streams, stream);
+	if (stream->last != NULL) {
+		stream->next = stream->home->leaving;
+		stream->home->leaving = stream;
+		stream->is_leaving = true;
+	}
 	segment_lock(exec->segment);
 	model_stream_destroy(exec->model, sim_now_ns(), stream->model);
 	segment_unlock(exec->segment);
@@ -110,6 +119,8 @@ void stream_put(struct stream *stream)
 {
 	if (--stream->refs > 0)
 		return;
+	if (stream->is_leaving)
+		unlink_from(&stream->home->leaving, stream);
 	free(stream->tail);
 	home_put(stream->home);
 	give_spare(stream);

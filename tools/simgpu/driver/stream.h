@@ -21,7 +21,7 @@ struct stream {
 	uint32_t model;
 	uint64_t id;
 	uint64_t owner; /* thread of a per-thread stream; 0: none */
-	bool is_legacy, is_internal, is_released;
+	bool is_legacy, is_internal, is_released, is_leaving;
 	uint32_t refs;
 	struct op *oldest, *last; /* last is counted */
 	uint64_t least_ns;
@@ -33,7 +33,7 @@ struct stream {
 	struct graph_node **tail; /* under capture: what the next node depends on */
 	size_t tails, tail_room;
 	CUlaunchAttributeValue policy_window, sync_policy, sync_domain, domain_map;
-	struct stream *next; /* in home, or free */
+	struct stream *next; /* in home: of streams, or leaving; or free */
 };
 
 struct stream *stream_new(struct home *home, unsigned int flags, int priority);
