@@ -99,6 +99,42 @@ START_TEST(test_one_allocation_at_two_addresses)
 }
 END_TEST
 
+START_TEST(test_sets_and_copies_over_mappings_side_by_side)
+{
+	CUmemAccessDesc read_write = access_desc(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+	CUmemGenericAllocationHandle handle[2];
+	unsigned char back[64];
+	CUdeviceptr base, seam, plain;
+
+	(void)fixture_context();
+	ck_cuda(cuMemAddressReserve(&base, 3 * PIECE, 0, 0, 0));
+	seam = base + PIECE;
+	for (int i = 0; i < 2; i++) {
+		ck_cuda(cuMemCreate(&handle[i], PIECE, &prop, 0));
+		ck_cuda(cuMemMap(base + i * PIECE, PIECE, 0, handle[i], 0));
+	}
+	ck_cuda(cuMemSetAccess(base, PIECE, &read_write, 1));
+	ck_cuda_is(cuMemsetD8_v2(seam - 16, 5, 32), CUDA_ERROR_INVALID_VALUE); /* no access */
+	ck_cuda(cuMemSetAccess(seam, PIECE, &read_write, 1));
+	ck_cuda(cuMemsetD8_v2(base, 1, 2 * PIECE));
+	ck_cuda(cuMemsetD8_v2(seam - 16, 5, 32));
+	ck_cuda(cuMemcpyDtoH_v2(back, seam - 32, 64));
+	for (int i = 0; i < 64; i++)
+		ck_assert_uint_eq(back[i], i >= 16 && i < 48 ? 5 : 1);
+	/* Beyond the last mapping, and over the end of a plain allocation. */
+	ck_cuda_is(cuMemsetD8_v2(base, 1, 2 * PIECE + 1), CUDA_ERROR_INVALID_VALUE);
+	ck_cuda_is(cuMemsetD8_v2(base + 8, 1, SIZE_MAX - 4), CUDA_ERROR_INVALID_VALUE);
+	ck_cuda(cuMemAlloc_v2(&plain, PIECE));
+	ck_cuda_is(cuMemsetD8_v2(plain, 1, PIECE + 1), CUDA_ERROR_INVALID_VALUE);
+	ck_cuda(cuMemFree_v2(plain));
+	ck_cuda(cuMemUnmap(base, 2 * PIECE));
+	for (int i = 0; i < 2; i++)
+		ck_cuda(cuMemRelease(handle[i]));
+	ck_cuda(cuMemAddressFree(base, 3 * PIECE));
+	fixture_context_end();
+}
+END_TEST
+
 START_TEST(test_access_changes)
 {
 	CUmemAccessDesc desc = access_desc(CU_MEM_ACCESS_FLAGS_PROT_READ);
@@ -181,6 +217,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_life_of_a_mapping);
 	tcase_add_test(tcase, test_one_allocation_at_two_addresses);
+	tcase_add_test(tcase, test_sets_and_copies_over_mappings_side_by_side);
 	tcase_add_test(tcase, test_access_changes);
 	tcase_add_test(tcase, test_refusals);
 	tcase_add_test(tcase, test_alignment_and_hint);

@@ -3,6 +3,17 @@
 
 #include <string.h>
 
+/* Mappings that lie side by side are one piece of memory, allocations never. */
+static bool reaches(struct sim_range range, uint64_t end)
+{
+	uint64_t at;
+
+	while ((at = range.base + range.size) < end)
+		if (range.kind != SIM_VMM || !sim_memory_find(at, &range) || range.kind != SIM_VMM)
+			return false;
+	return true;
+}
+
 CUresult side_classify(struct work_side *side, enum side_need need, uint64_t width, uint64_t height,
 		       uint64_t depth)
 {
@@ -16,7 +27,7 @@ CUresult side_classify(struct work_side *side, enum side_need need, uint64_t wid
 		return need == SIDE_DEVICE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 	}
 	side->kind = range.kind;
-	if (bytes > range.size || side->address - range.base > range.size - bytes)
+	if (bytes > UINT64_MAX - side->address || !reaches(range, side->address + bytes))
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
 }
