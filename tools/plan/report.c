@@ -59,6 +59,7 @@ static void make_server(const struct run_result *result, uint32_t seeds, uint32_
 		const struct run_tenant *one = &result[i].tenant[index];
 
 		tenant->requests += one->requests;
+		tenant->judged += one->judged;
 		tenant->late += one->late;
 		tenant->unfinished += one->unfinished;
 		tenant->unstable += one->unstable;

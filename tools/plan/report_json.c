@@ -27,8 +27,9 @@ static json_t *server_json(const struct report_tenant *tenant)
 		interval(&tenant->s_p999_ns), "S_over_alone", interval(&tenant->s_over),
 		"alone_A_p99_ns", interval(&tenant->alone_a_p99_ns), "alone_S_p99_ns",
 		interval(&tenant->alone_s_p99_ns), "load", interval(&tenant->load));
-	json_t *counts = json_pack("{s:I, s:I, s:I, s:i, s:o}", "requests",
-				   (json_int_t)tenant->requests, "late", (json_int_t)tenant->late,
+	json_t *counts = json_pack("{s:I, s:I, s:I, s:I, s:i, s:o}", "requests",
+				   (json_int_t)tenant->requests, "judged",
+				   (json_int_t)tenant->judged, "late", (json_int_t)tenant->late,
 				   "unfinished", (json_int_t)tenant->unfinished, "unstable_seeds",
 				   (int)tenant->unstable, "target_ns", times(tenant->target_ns));
 

@@ -89,23 +89,18 @@ static int lone_service(const struct scenario *scenario, uint32_t index, uint64_
 }
 
 static int server_mean(const struct scenario *scenario, uint32_t index, uint64_t seed,
-		       uint64_t *ret_mean_ns, double *ret_load)
+		       struct run_alone *alone)
 {
 	const struct scenario_tenant *tenant = &scenario->tenant[index];
-	uint64_t service_ns, mean_ns = tenant->arrivals.mean_ns;
-	int r = lone_service(scenario, index, seed, &service_ns);
+	int r = lone_service(scenario, index, seed, &alone->service_ns[index]);
 
 	if (r)
 		return r;
-	service_ns += scenario->config.turnaround_ns;
+	alone->mean_ns[index] = tenant->arrivals.mean_ns;
 	if (tenant->load_permille)
-		mean_ns = service_ns * 1000 / tenant->load_permille;
-	*ret_mean_ns = mean_ns;
-	*ret_load = 0;
-	if (mean_ns && tenant->arrivals.kind == ARRIVALS_CLOSED)
-		*ret_load = (double)service_ns / (double)(service_ns + mean_ns);
-	else if (mean_ns)
-		*ret_load = (double)service_ns / (double)mean_ns;
+		alone->mean_ns[index] =
+			(alone->service_ns[index] + scenario->config.turnaround_ns) * 1000 /
+			tenant->load_permille;
 	return 0;
 }
 
@@ -167,8 +162,7 @@ int run_alone(const struct scenario *scenario, uint64_t seed, struct run_alone *
 	memset(ret_alone, 0, sizeof(*ret_alone));
 	for (uint32_t i = 0; !r && i < scenario->tenants; i++) {
 		if (scenario->tenant[i].world.latency)
-			r = server_mean(scenario, i, seed, &ret_alone->mean_ns[i],
-					&ret_alone->tenant[i].load);
+			r = server_mean(scenario, i, seed, ret_alone);
 		if (!r)
 			r = alone_tenant(scenario, i, seed, ret_alone);
 	}
@@ -192,15 +186,31 @@ static void count_late(const struct world_record *record, uint32_t warmup, bool 
 {
 	if (!tenant->target_ns)
 		return;
-	for (uint32_t i = warmup; from_arrival && i < record->requests; i++)
+	for (uint32_t i = warmup; from_arrival && i < record->requests; i++) {
+		tenant->judged++;
 		tenant->late += record->request[i].end_ns - record->request[i].arrival_ns >
 				tenant->target_ns;
+	}
 	for (uint32_t i = 0; !from_arrival && i < record->services; i++) {
 		const struct world_service *service = &record->service[i];
 
-		tenant->late += service->request >= warmup &&
-				service->end_ns - service->start_ns > tenant->target_ns;
+		if (service->request < warmup)
+			continue;
+		tenant->judged++;
+		tenant->late += service->end_ns - service->start_ns > tenant->target_ns;
 	}
+}
+
+/* Of the requests that came in this run. */
+static double load_of(const struct scenario *scenario, const struct world_record *record,
+		      uint64_t service_ns)
+{
+	uint32_t last = record->requests ? record->requests - 1 : 0;
+	uint64_t span_ns =
+		last ? record->request[last].arrival_ns - record->request[0].arrival_ns : 0;
+
+	service_ns += scenario->config.turnaround_ns;
+	return span_ns ? (double)service_ns * last / (double)span_ns : 0;
 }
 
 /* Mean service, turnaround included, over the mean time between two arrivals. */
@@ -234,6 +244,7 @@ static int judge_server(const struct scenario *scenario, const struct play *play
 	world_get_record(play->world, index, &record);
 	tenant->requests = record.requests > warmup ? record.requests - warmup : 0;
 	tenant->unfinished = record.unfinished;
+	tenant->load = load_of(scenario, &record, alone->service_ns[index]);
 	tenant->a_over = metrics_over(tenant->arrival.p99_ns, tenant->arrival_alone.p99_ns);
 	tenant->s_over = metrics_over(tenant->service.p99_ns, tenant->service_alone.p99_ns);
 	tenant->unstable = is_unstable(scenario, &record);

@@ -20,10 +20,11 @@ struct run_tenant {
 	/* Servers. */
 	struct metrics_tail arrival, service, arrival_alone, service_alone;
 	double a_over, s_over; /* p99 over alone */
-	double load;	       /* offered: mean service alone, with turnaround, times rate */
+	double load;	       /* service alone, with turnaround, over the time between arrivals */
 	bool unstable;	    /* serves slower than requests arrive: A grows with the run's length */
 	uint64_t target_ns; /* resolved; 0: none */
-	uint32_t requests, late, unfinished;
+	uint32_t requests, unfinished;
+	uint32_t judged, late; /* requests or services that the target is on; of them, over it */
 	bool has_report;
 	struct plan_report report;
 	/* Loops. */
@@ -53,7 +54,8 @@ struct run_result {
 
 /* What every policy is compared with, for one seed. */
 struct run_alone {
-	uint64_t mean_ns[WORLD_MAX_PROCS]; /* servers: between two arrivals */
+	uint64_t mean_ns[WORLD_MAX_PROCS];    /* servers: between two arrivals, at the base rate */
+	uint64_t service_ns[WORLD_MAX_PROCS]; /* servers: a request on an idle device */
 	struct run_tenant tenant[WORLD_MAX_PROCS];
 	uint64_t done_ns[WORLD_MAX_PROCS], measured_ns[WORLD_MAX_PROCS];
 };

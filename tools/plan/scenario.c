@@ -34,7 +34,7 @@ static int load_preset(struct form *form, const config_setting_t *at, const char
 
 		if (r)
 			return r;
-	} else if (form->preset(name, sizeof(path), path)) {
+	} else if (form->files->preset(name, sizeof(path), path)) {
 		return form_fail(form, at,
 				 "there is no device preset %s; name one of `sluice run "
 				 "--simulated`, or a file with a / in it",
@@ -232,10 +232,10 @@ static struct scenario *scenario_new(const char *path)
 	return scenario;
 }
 
-int scenario_load(const char *path, scenario_preset preset, struct scenario **ret_scenario,
-		  struct scenario_error *reterr)
+int scenario_load(const char *path, const struct scenario_files *files,
+		  struct scenario **ret_scenario, struct scenario_error *reterr)
 {
-	struct form form = {.err = reterr, .preset = preset, .scenario = scenario_new(path)};
+	struct form form = {.err = reterr, .files = files, .scenario = scenario_new(path)};
 	FILE *file;
 	struct stat about;
 	int r = 0;

@@ -57,12 +57,15 @@ struct scenario {
 	uint64_t time_ns;  /* the longest a run may be; without servers: how long it is */
 };
 
-/* Finds the file of a device preset; 0 or -ENOENT. */
-typedef int (*scenario_preset)(const char *name, size_t size, char *ret_path);
+/* Where what is named without a folder lies: device presets, and workloads that come with Sluice. */
+struct scenario_files {
+	int (*preset)(const char *name, size_t size, char *ret_path); /* 0 or -ENOENT */
+	int (*workload)(const char *name, size_t size, char *ret_path);
+};
 
 /* 0, or -errno with *reterr; then nothing is to be finished. */
-int scenario_load(const char *path, scenario_preset preset, struct scenario **ret_scenario,
-		  struct scenario_error *reterr);
+int scenario_load(const char *path, const struct scenario_files *files,
+		  struct scenario **ret_scenario, struct scenario_error *reterr);
 void scenario_finish(struct scenario *scenario);
 
 #endif

@@ -15,7 +15,7 @@
 struct form {
 	struct scenario_error *err;
 	char folder[256]; /* of the scenario: other files are named from there */
-	scenario_preset preset;
+	const struct scenario_files *files;
 	struct scenario *scenario;
 };
 

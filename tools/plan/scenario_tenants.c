@@ -223,6 +223,22 @@ static int read_class(struct form *form, const config_setting_t *group, struct w
 	return 0;
 }
 
+/* A name alone, with no dot or slash, is a workload that comes with Sluice. */
+static int find_workload(struct form *form, const config_setting_t *setting, size_t size,
+			 char *ret_path)
+{
+	const char *text = config_setting_get_string(setting);
+
+	if (!text || strpbrk(text, "./") || !*text)
+		return form_path(form, setting, size, ret_path);
+	if (form->files->workload(text, size, ret_path))
+		return form_fail(form, setting,
+				 "no workload %s comes with Sluice; a file is named with its dot: "
+				 "\"%s.conf\"",
+				 text, text);
+	return 0;
+}
+
 static int read_workload(struct form *form, const config_setting_t *group,
 			 struct scenario_tenant *tenant)
 {
@@ -233,7 +249,7 @@ static int read_workload(struct form *form, const config_setting_t *group,
 
 	if (!setting)
 		return form_fail(form, group, "workload is missing: workload = \"FILE\";");
-	r = form_path(form, setting, sizeof(path), path);
+	r = find_workload(form, setting, sizeof(path), path);
 	if (r)
 		return r;
 	if (workload_load(path, &tenant->workload, &error)) {

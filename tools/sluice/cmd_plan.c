@@ -137,10 +137,12 @@ static int show(const struct options *options, const struct scenario *scenario,
 
 static int play(const struct options *options)
 {
+	static const struct scenario_files files = {.preset = paths_preset,
+						    .workload = paths_workload};
 	struct scenario_error error;
 	struct scenario *scenario;
 	struct run_result *result;
-	int r = scenario_load(options->file, paths_preset, &scenario, &error);
+	int r = scenario_load(options->file, &files, &scenario, &error);
 
 	if (r && error.line)
 		return cmd_fail("%s:%d: %s", error.file, error.line, error.msg);

@@ -71,16 +71,31 @@ int paths_sluiced(size_t size, char *ret_path)
 	return find(candidates, "sluiced", size, ret_path);
 }
 
+/* NAME.conf in one of the folders. */
+static int find_conf(const char *const *candidates, const char *name, size_t size, char *ret_path)
+{
+	char file[128];
+
+	if (!*name || strchr(name, '/') ||
+	    snprintf(file, sizeof(file), "%s.conf", name) >= (int)sizeof(file))
+		return -ENOENT;
+	return find(candidates, file, size, ret_path);
+}
+
 int paths_preset(const char *preset, size_t size, char *ret_path)
 {
 	static const char *const candidates[] = {"../share/sluice/presets/",
 						 "../../../tools/simgpu/presets/", NULL};
-	char file[128];
 
-	if (!*preset || strchr(preset, '/') ||
-	    snprintf(file, sizeof(file), "%s.conf", preset) >= (int)sizeof(file))
-		return -ENOENT;
-	return find(candidates, file, size, ret_path);
+	return find_conf(candidates, preset, size, ret_path);
+}
+
+int paths_workload(const char *workload, size_t size, char *ret_path)
+{
+	static const char *const candidates[] = {"../share/sluice/workloads/",
+						 "../../../tools/plan/suites/pairs/", NULL};
+
+	return find_conf(candidates, workload, size, ret_path);
 }
 
 void paths_socket(size_t size, char *ret_path)

@@ -47,7 +47,7 @@ static int add_server(struct table *table, const char *label, const char *name,
 		(void)snprintf(a_over, sizeof(a_over), "unstable");
 	if (tenant->target_ns)
 		(void)snprintf(late, sizeof(late), "%llu of %llu", (unsigned long long)tenant->late,
-			       (unsigned long long)tenant->requests);
+			       (unsigned long long)tenant->judged);
 	if (tenant->has_report)
 		(void)snprintf(note, sizeof(note), "level %.2f%s", tenant->level.mean,
 			       tenant->unreachable ? ", target out of reach" : "");
