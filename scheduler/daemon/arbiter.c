@@ -164,13 +164,32 @@ static int load_config(struct arbiter *arbiter)
 	return -EINVAL;
 }
 
+/* Each way to fail has said its own sentence by the time it comes to the caller. */
+static int arbiter_fail(int error)
+{
+	log_error("cannot start: %s", strerror(-error));
+	return error;
+}
+
+static int arbiter_prepare(struct arbiter *arbiter)
+{
+	int r = sd_event_new(&arbiter->loop);
+
+	if (r >= 0)
+		r = add_sources(arbiter);
+	if (r < 0)
+		return arbiter_fail(r);
+	arbiter->engine = engine_create(arbiter->now_ns);
+	return arbiter->engine ? 0 : arbiter_fail(-ENOMEM);
+}
+
 int arbiter_create(const struct options *options, struct arbiter **ret_arbiter)
 {
 	struct arbiter *arbiter = calloc(1, sizeof(*arbiter));
 	int r;
 
 	if (!arbiter)
-		return -ENOMEM;
+		return arbiter_fail(-ENOMEM);
 	arbiter->listen_fd = -1;
 	arbiter->user_mode = options->user;
 	arbiter->config_file = options->config;
@@ -178,13 +197,7 @@ int arbiter_create(const struct options *options, struct arbiter **ret_arbiter)
 	arbiter_now(arbiter);
 	r = load_config(arbiter);
 	if (!r)
-		r = sd_event_new(&arbiter->loop);
-	if (r >= 0)
-		r = add_sources(arbiter);
-	if (r >= 0) {
-		arbiter->engine = engine_create(arbiter->now_ns);
-		r = arbiter->engine ? 0 : -ENOMEM;
-	}
+		r = arbiter_prepare(arbiter);
 	if (!r) {
 		arbiter->nvml = options->nvml ? options->nvml : nvml_open();
 		reload_apply(arbiter);
@@ -195,7 +208,7 @@ int arbiter_create(const struct options *options, struct arbiter **ret_arbiter)
 		absent_load(arbiter);
 	if (r >= 0) {
 		arbiter->estimates = estimates_create(options->state);
-		r = arbiter->estimates ? 0 : -ENOMEM;
+		r = arbiter->estimates ? 0 : arbiter_fail(-ENOMEM);
 	}
 	if (r < 0) {
 		arbiter_destroy(arbiter);

@@ -95,6 +95,7 @@ struct arbiter {
 
 /* ---- arbiter.c: the core's events and actions -------------------------------------------------- */
 
+/* -errno has been logged, in one sentence. */
 int arbiter_create(const struct options *options, struct arbiter **ret_arbiter);
 void arbiter_destroy(struct arbiter *arbiter);
 int arbiter_run(struct arbiter *arbiter);

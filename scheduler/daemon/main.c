@@ -33,10 +33,8 @@ static int run(const struct options *options)
 	struct arbiter *arbiter;
 	int r = arbiter_create(options, &arbiter);
 
-	if (r) {
-		log_error("cannot start: %s", strerror(-r));
+	if (r)
 		return 1;
-	}
 	r = arbiter_run(arbiter);
 	arbiter_destroy(arbiter);
 	if (r < 0)

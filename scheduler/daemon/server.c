@@ -116,7 +116,7 @@ static int passed_socket(int count)
 
 	if (count != 1 || sd_is_socket_unix(fd, SOCK_SEQPACKET, 1, NULL, 0) <= 0) {
 		log_error("what systemd passes is not one ListenSequentialPacket= socket");
-		return -EINVAL;
+		return -EPROTOTYPE;
 	}
 	/* One who knocks and goes before it is accepted must not stop everyone. */
 	if (fcntl(fd, F_SETFL, O_NONBLOCK))
@@ -151,22 +151,21 @@ static void raise_descriptor_limit(void)
 
 int server_listen(struct arbiter *arbiter)
 {
-	int fd, r;
+	int r;
 
 	raise_descriptor_limit();
-	fd = open_socket(arbiter);
-
-	if (fd < 0) {
-		if (fd != -EADDRINUSE && fd != -EEXIST)
-			log_error("%s: cannot listen: %s", arbiter->socket_path, strerror(-fd));
-		return fd;
+	r = open_socket(arbiter);
+	if (r >= 0) {
+		arbiter->listen_fd = r;
+		r = sd_event_add_io(arbiter->loop, &arbiter->listen_source, r, EPOLLIN, on_connect,
+				    arbiter);
 	}
-	arbiter->listen_fd = fd;
-	r = sd_event_add_io(arbiter->loop, &arbiter->listen_source, fd, EPOLLIN, on_connect,
-			    arbiter);
 	if (r >= 0)
 		log_info("listening on %s, policy %s", arbiter->socket_path,
 			 config_policy_name(&arbiter->config));
+	/* These have their own sentences. */
+	else if (r != -EADDRINUSE && r != -EEXIST && r != -EPROTOTYPE)
+		log_error("%s: cannot listen: %s", arbiter->socket_path, strerror(-r));
 	return r < 0 ? r : 0;
 }
 

@@ -228,6 +228,21 @@ watched()
 	[ "$(grep -cs "^arbiter: pid" "$out/watch")" -ge 3 ]
 } 2>/dev/null
 wait_until 'three looks' watched
+# ---- an arbiter that cannot start says why, once ----
+# does_not_start SENTENCE CONFIG SOCKET
+does_not_start()
+{
+	if "$preload_build/bin/sluiced" --user --config="$2" --socket="$3" 2>"$out/start"; then
+		say_bad "it starts: $1"
+	fi
+	if [ "$(wc -l <"$out/start")" != 1 ] || ! grep -q "$1" "$out/start"; then
+		say_bad "not the one sentence ($1): $(cat "$out/start")"
+	fi
+}
+printf 'tenants = (\n\t{ name = "a"; gpu = { wait = 1; }; }\n);\n' >"$out/wrong.conf"
+does_not_start 'wrong.conf:2: ' "$out/wrong.conf" "$out/other"
+does_not_start 'another arbiter listens there' "$out/sluice.conf" "$out/socket"
+does_not_start 'other/other: cannot listen: ' "$out/sluice.conf" "$out/status.json/other/other"
 signal TERM watch hog serve
 signal TERM train
 await train
