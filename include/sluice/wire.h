@@ -59,6 +59,11 @@ enum sluice_msg_type {
 	SLUICE_MSG_DONE = 44,		/* -> tool: struct sluice_msg_text, empty or a remark */
 	SLUICE_MSG_ASK_TENANT = 45,	/* tool ->: struct sluice_msg_set, tenant only: would my
 					   process be admitted to it? DONE or REFUSED */
+	SLUICE_MSG_WHY = 46,	     /* tool ->: struct sluice_msg_set, tenant and, in `value`, of
+					   how many minutes: why were its requests late? */
+	SLUICE_MSG_WHY_REQUEST = 47, /* -> tool: struct sluice_msg_why_request, newest first */
+	SLUICE_MSG_WHY_CAUSE = 48,   /* -> tool: struct sluice_msg_why_cause, of the last one */
+	SLUICE_MSG_WHY_END = 49,     /* -> tool: struct sluice_msg_why_end */
 };
 
 enum sluice_class {
@@ -282,5 +287,42 @@ struct sluice_msg_status_process {
 	char program[SLUICE_NAME_MAX];
 };
 _Static_assert(sizeof(struct sluice_msg_status_process) == 192, "status_process");
+
+struct sluice_msg_why_request {
+	struct sluice_msg_header header;
+	uint32_t device;
+	uint32_t launches;
+	uint64_t ago_ns;    /* since its end */
+	uint64_t took_ns;   /* as the target counts */
+	uint64_t queued_ns; /* of that, before its first launch; 0: none, or not known */
+	uint64_t limit_ns;  /* what the target allowed */
+	uint64_t own_ns;    /* predicted, of its own launches */
+};
+_Static_assert(sizeof(struct sluice_msg_why_request) == 64, "why_request");
+
+/* A best-effort process had work in flight. tenant empty: not for the peer to see. */
+struct sluice_msg_why_cause {
+	struct sluice_msg_header header;
+	uint32_t request; /* number of its row, from 0 */
+	uint32_t before;  /* 1: met by an earlier request that this one waited behind */
+	uint32_t pid;
+	uint32_t launches;
+	uint64_t in_flight_ns;	    /* predicted: the delay at most */
+	uint64_t unit_ns;	    /* of that, the longest launch unit ... */
+	char unit[SLUICE_NAME_MAX]; /* ... and its name; empty: not known */
+	char tenant[SLUICE_NAME_MAX];
+};
+_Static_assert(sizeof(struct sluice_msg_why_cause) == 176, "why_cause");
+
+struct sluice_msg_why_end {
+	struct sluice_msg_header header;
+	uint32_t requests; /* rows before this */
+	uint32_t minutes;
+	uint64_t target_ns; /* 0: relative */
+	uint32_t target_over_permille;
+	uint32_t reserved;
+	char of[SLUICE_NAME_MAX];
+};
+_Static_assert(sizeof(struct sluice_msg_why_end) == 104, "why_end");
 
 #endif

@@ -13,6 +13,7 @@
 #include "daemon/nvml.h"
 #include "daemon/process.h"
 #include "daemon/ticks.h"
+#include "daemon/why.h"
 
 uint64_t arbiter_now(struct arbiter *arbiter)
 {
@@ -240,6 +241,7 @@ void arbiter_destroy(struct arbiter *arbiter)
 	}
 	absent_finish(arbiter);
 	estimates_destroy(arbiter->estimates);
+	why_destroy(arbiter->why);
 	sd_event_source_unref(arbiter->timer_source);
 	sd_event_source_unref(arbiter->tick_source);
 	sd_event_unref(arbiter->loop);

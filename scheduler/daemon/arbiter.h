@@ -26,6 +26,7 @@ struct sd_event_source;
 struct estimates;
 struct nvml;
 struct tally;
+struct why;
 
 struct options {
 	const char *config; /* NULL: the default one, if it is there */
@@ -76,7 +77,7 @@ struct arbiter {
 	struct known_device device[CORE_MAX_DEVICES];
 	struct tenant_entry tenant[CORE_MAX_TENANTS];
 	struct process *process[CORE_MAX_PROCESSES];
-	uint32_t process_end;		/* one past the highest ever in use: walks end there */
+	uint32_t process_end; /* one past the highest ever in use: walks end there */
 	/* Bit i: process i may have a gate that the core watches. Looks come by the thousand. */
 	uint64_t watched[CORE_MAX_PROCESSES / 64];
 	struct connection *connections; /* owned; doubly linked */
@@ -85,6 +86,7 @@ struct arbiter {
 	struct absent *absent; /* processes of an earlier arbiter; owned */
 	struct ledger ledger;
 	struct estimates *estimates;
+	struct why *why;		       /* NULL: no request has ended */
 	struct event answer[CORE_MAX_DEVICES]; /* to what the core asked, not brought yet */
 	uint32_t answers;
 	uint32_t generation;		       /* of the latest activity page */

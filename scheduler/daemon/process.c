@@ -12,6 +12,7 @@
 #include "daemon/estimates.h"
 #include "daemon/reclaim.h"
 #include "daemon/ticks.h"
+#include "daemon/why.h"
 #include "sluice/escrow.h"
 
 static int on_death(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -176,6 +177,7 @@ void process_destroy(struct process *process, const char *why)
 	activity_forget(process);
 	process_keep_tally(process);
 	process_take_estimates(process);
+	why_take(process);
 	event.reclaim = reclaim_process(process);
 	arbiter->process[process->index] = NULL;
 	(void)arbiter_feed(arbiter, &event);

@@ -35,6 +35,7 @@ struct local_device {
 	uint64_t seen_launched_ns, alive_ns; /* last sign of life while active */
 	uint64_t seen_requests, request_ns;  /* last request that ended, or idle */
 	bool no_request;
+	uint64_t why_busy_ns, why_end_ns; /* of its busy period, and its last request */
 	uint64_t arrivals_seen;		  /* (best-effort) of its ring, ever */
 	uint64_t requests_seen;		  /* of its ring, ever */
 	/* Best-effort processes: */

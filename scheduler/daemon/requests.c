@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/requests.h"
 
+#include "daemon/why.h"
 
 /* A best-effort gate meets a request soon after it: its record is among the last. */
 #define ARRIVALS_LOOKED_AT 64u
@@ -91,6 +92,7 @@ static void request_feed(struct process *process, uint32_t local,
 			    .range = record->flags & SLUICE_REQUEST_RANGE}};
 
 	(void)arbiter_feed(arbiter, &event);
+	why_request(process, local, record);
 }
 
 static void requests_read(struct process *process, uint32_t local)

@@ -7,6 +7,7 @@
 #include "daemon/estimates.h"
 #include "daemon/process.h"
 #include "daemon/reclaim.h"
+#include "daemon/why.h"
 #include "daemon/requests.h"
 
 static void read_gate(struct process *process, uint32_t local, bool thorough)
@@ -98,6 +99,7 @@ static bool tick_processes(struct arbiter *arbiter)
 				      memory_order_release);
 		activity_tick(process, arbiter->now_ns);
 		process_take_estimates(process);
+		why_take(process);
 	}
 	return any;
 }

@@ -4,6 +4,7 @@
 #include "daemon/connection.h"
 #include "daemon/match.h"
 #include "daemon/ticks.h"
+#include "daemon/why.h"
 
 /* The protocol with `sluice`: questions that anyone may ask, and changes for those who may. */
 
@@ -141,6 +142,7 @@ static int tool_with_set(struct connection *connection, const struct sluice_pack
 	switch (set.header.type) {
 	case SLUICE_MSG_SET: return tool_set(connection, &set);
 	case SLUICE_MSG_ASK_TENANT: return tool_ask(connection, &set);
+	case SLUICE_MSG_WHY: return why_send(connection, &set);
 	default: return tool_pause(connection, &set);
 	}
 }
@@ -160,6 +162,7 @@ int tool_message(struct connection *connection, const struct sluice_packet *pack
 	case SLUICE_MSG_SET:
 	case SLUICE_MSG_PAUSE:
 	case SLUICE_MSG_RESUME:
+	case SLUICE_MSG_WHY:
 	case SLUICE_MSG_ASK_TENANT: return tool_with_set(connection, packet);
 	default: return -EBADMSG;
 	}

@@ -35,5 +35,5 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 compare man/sluiced.8 sluiced
 compare man/sluice.1 sluice 'sluice run' 'sluice status' 'sluice set' 'sluice pause' 'sluice resume' \
-	'sluice reload' 'sluice check-config' 'sluice plan' 'sluice doctor'
+	'sluice reload' 'sluice check-config' 'sluice plan' 'sluice doctor' 'sluice why'
 exit $bad

@@ -15,6 +15,7 @@ struct cmd {
 
 int cmd_run(int argc, char **argv);
 int cmd_status(int argc, char **argv);
+int cmd_why(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_pause(int argc, char **argv);
 int cmd_resume(int argc, char **argv);

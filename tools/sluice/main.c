@@ -11,6 +11,7 @@
 static const struct cmd commands[] = {
 	{"run", "run a program under Sluice", cmd_run},
 	{"status", "tenants, GPUs, and what is not enforced", cmd_status},
+	{"why", "what delayed a tenant's late requests", cmd_why},
 	{"set", "change a tenant's setting until the next reload", cmd_set},
 	{"pause", "hold a tenant's launches", cmd_pause},
 	{"resume", "let a paused tenant go on", cmd_resume},

@@ -145,13 +145,10 @@ void query_close(struct query *query)
 	query->fd = -1;
 }
 
-int query_ask(struct query *query, uint32_t type, const char *tenant, const char *key,
-	      const char *value, char *ret_remark, char *ret_why)
+static int send_set(struct query *query, uint32_t type, const char *tenant, const char *key,
+		    const char *value, char *ret_why)
 {
 	struct sluice_msg_set message = {.tenant = ""};
-	struct sluice_packet packet;
-	struct sluice_msg_text text;
-	int r;
 
 	if ((tenant && strlen(tenant) >= sizeof(message.tenant)) ||
 	    (key && strlen(key) >= sizeof(message.key)) ||
@@ -167,7 +164,16 @@ int query_ask(struct query *query, uint32_t type, const char *tenant, const char
 			 type == SLUICE_MSG_RELOAD ? (uint32_t)sizeof(message.header)
 						   : (uint32_t)sizeof(message),
 			 2, 0);
-	r = send_message(query, &message, ret_why);
+	return send_message(query, &message, ret_why);
+}
+
+int query_ask(struct query *query, uint32_t type, const char *tenant, const char *key,
+	      const char *value, char *ret_remark, char *ret_why)
+{
+	struct sluice_packet packet;
+	struct sluice_msg_text text;
+	int r = send_set(query, type, tenant, key, value, ret_why);
+
 	if (r == 0)
 		r = receive(query, &packet, ret_why);
 	if (r < 0)
@@ -235,6 +241,57 @@ int query_status(struct query *query, struct status *ret_status, char *ret_why)
 	}
 	status_finish(ret_status);
 	return r;
+}
+
+static int take_late(const struct sluice_packet *packet, struct late *late)
+{
+	int r = 0;
+
+	switch (packet->header.type) {
+	case SLUICE_MSG_WHY_REQUEST:
+		return append(packet, sizeof(*late->request), (void **)&late->request,
+			      &late->requests);
+	case SLUICE_MSG_WHY_CAUSE:
+		r = append(packet, sizeof(*late->cause), (void **)&late->cause, &late->causes);
+		/* One that belongs to no row that came before it is left out. */
+		if (!r && late->cause[late->causes - 1].request >= late->requests)
+			late->causes--;
+		return r;
+	case SLUICE_MSG_WHY_END:
+		sluice_wire_copy(packet, &late->end, sizeof(late->end));
+		late->end.of[sizeof(late->end.of) - 1] = 0;
+		return 1;
+	default: return 0; /* a newer arbiter's row */
+	}
+}
+
+int query_why(struct query *query, const char *tenant, const char *minutes, struct late *ret_late,
+	      char *ret_why)
+{
+	struct sluice_packet packet;
+	int r;
+
+	memset(ret_late, 0, sizeof(*ret_late));
+	r = send_set(query, SLUICE_MSG_WHY, tenant, NULL, minutes, ret_why);
+	while (r == 0) {
+		r = receive(query, &packet, ret_why);
+		if (r == 0 && packet.header.type == SLUICE_MSG_REFUSED)
+			r = refusal(&packet, ret_why);
+		else if (r == 0)
+			r = take_late(&packet, ret_late);
+		if (r == -ENOMEM)
+			snprintf(ret_why, QUERY_WHY_MAX, "out of memory");
+	}
+	if (r < 0)
+		late_finish(ret_late);
+	return r < 0 ? r : 0;
+}
+
+void late_finish(struct late *late)
+{
+	free(late->request);
+	free(late->cause);
+	memset(late, 0, sizeof(*late));
 }
 
 void status_finish(struct status *status)

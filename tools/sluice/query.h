@@ -40,6 +40,18 @@ struct status {
 	size_t devices, tenants, processes, notes;
 };
 
+/* All rows of one WHY. late_finish takes a zeroed or half-filled one. */
+struct late {
+	struct sluice_msg_why_request *request;
+	struct sluice_msg_why_cause *cause;
+	struct sluice_msg_why_end end;
+	size_t requests, causes;
+};
+
+int query_why(struct query *query, const char *tenant, const char *minutes, struct late *ret_late,
+	      char *ret_why);
+void late_finish(struct late *late);
+
 int query_status(struct query *query, struct status *ret_status, char *ret_why);
 void status_finish(struct status *status);
 

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# `sluice why`: late requests of a server beside a trainer with a long kernel, each with whose work was
+# in flight when it came, and sums; nobody's without the trainer. Refusals are one sentence.
+set -u
+. tests/support/system.sh
+
+# A request takes some ms by itself; the worker's kernel is far longer.
+cat >"$out/costs.conf" <<'CONF'
+costs = (
+  { kernel = "*count*"; duration_us = 9000.0; sms = 4096; },
+  { kernel = "*"; duration_us = 20.0; sms = 4096; }
+);
+CONF
+SIMGPU_COSTS=$out/costs.conf
+export SIMGPU_COSTS
+config <<CONF
+tenants = (
+  { name = "chat"; class = "latency-critical"; match = { uid = $(id -u); };
+    target = { p99 = "6 ms"; }; },
+  { name = "batch"; },
+  { name = "free"; class = "latency-critical"; match = { uid = $(id -u); }; }
+);
+CONF
+arbiter_start
+
+is_refused()
+{
+	pattern=$1
+	shift
+	sluice why "$@" >"$out/said" 2>"$out/refused" && say_bad "why $*: not refused"
+	[ "$(wc -l <"$out/refused")" = 1 ] && grep -q "$pattern" "$out/refused" && return
+	say_bad "why $*: $(cat "$out/refused")"
+}
+is_refused 'no tenant nobody' nobody
+is_refused 'best-effort' batch
+is_refused 'no target' free
+is_refused 'minutes' --minutes=0 chat
+
+begin batch under batch -- "$programs/worker" busy
+goes_on batch
+begin chat under chat -- "$samples/serve" --requests 200 --warmup 10
+await chat
+ends_well batch
+sluice why chat >"$out/why.txt" || say_bad "why: status $?"
+sluice why --json chat >"$out/why.json" || say_bad "why --json: status $?"
+cat "$out/why.txt"
+
+# Every cause is the one that there was, and what it took is near the truth.
+late=$(grep -c '"ended_ago_ns"' "$out/why.json")
+causes=$(grep -c '"behind"' "$out/why.json")
+status_read
+[ "$late" = "$(status_get tenants name chat requests_late)" ] ||
+	say_bad "$late late, status says $(status_get tenants name chat requests_late)"
+[ "$late" -ge 1 ] || say_bad "no late request"
+[ "$causes" -ge 1 ] || say_bad "no cause of $late late requests"
+grep '"tenant": ' "$out/why.json" | grep -vq '"batch"\|"chat"' && say_bad "another tenant's"
+grep '"longest_unit": ' "$out/why.json" | grep -vq 'count' && say_bad "another kernel's"
+awk '/"longest_unit_ns"/ { gsub(/[^0-9]/, ""); if ($0 + 0 > 12e6) bad = 1; if ($0 + 0 > 6e6) some = 1 }
+	END { exit bad || !some }' "$out/why.json" || say_bad "the unit takes 9 ms"
+grep -q '^batch .*count' "$out/why.txt" || say_bad "no sum of batch's kernel"
+exit "$bad"

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "late.h"
+
+static json_t *number(uint64_t value)
+{
+	return json_integer((json_int_t)value);
+}
+
+/* Empty: null. */
+static json_t *text(const char *field)
+{
+	json_t *string =
+		*field ? json_stringn(field, strnlen(field, SLUICE_NAME_MAX)) : json_null();
+
+	return string ? string : json_string("(not UTF-8)");
+}
+
+static json_t *cause_json(const struct sluice_msg_why_cause *cause)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "tenant", text(cause->tenant));
+	json_object_set_new(object, "pid", *cause->tenant ? number(cause->pid) : json_null());
+	json_object_set_new(object, "in_flight_ns", number(cause->in_flight_ns));
+	json_object_set_new(object, "launches", number(cause->launches));
+	json_object_set_new(object, "longest_unit", text(cause->unit));
+	json_object_set_new(object, "longest_unit_ns", number(cause->unit_ns));
+	json_object_set_new(object, "behind", json_boolean(cause->before));
+	return object;
+}
+
+static json_t *request_json(const struct late *late, size_t index)
+{
+	const struct sluice_msg_why_request *row = &late->request[index];
+	json_t *object = json_object(), *causes = json_array();
+
+	json_object_set_new(object, "ended_ago_ns", number(row->ago_ns));
+	json_object_set_new(object, "device", number(row->device));
+	json_object_set_new(object, "took_ns", number(row->took_ns));
+	json_object_set_new(object, "queued_ns", number(row->queued_ns));
+	json_object_set_new(object, "allowed_ns", number(row->limit_ns));
+	json_object_set_new(object, "own_work_ns", number(row->own_ns));
+	json_object_set_new(object, "launches", number(row->launches));
+	for (size_t i = 0; i < late->causes; i++) {
+		if (late->cause[i].request == index)
+			json_array_append_new(causes, cause_json(&late->cause[i]));
+	}
+	json_object_set_new(object, "causes", causes);
+	return object;
+}
+
+static json_t *sums_json(const struct late *late)
+{
+	json_t *array = json_array();
+	struct late_sum *sum;
+	size_t count;
+
+	if (late_sum(late, &sum, &count)) {
+		json_decref(array);
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++) {
+		json_t *object = json_object();
+
+		json_object_set_new(object, "tenant", text(sum[i].tenant));
+		json_object_set_new(object, "longest_unit", text(sum[i].unit));
+		json_object_set_new(object, "late_requests", number(sum[i].requests));
+		json_object_set_new(object, "in_flight_ns", number(sum[i].in_flight_ns));
+		json_object_set_new(object, "longest_unit_ns", number(sum[i].longest_ns));
+		json_array_append_new(array, object);
+	}
+	free(sum);
+	return array;
+}
+
+int late_print_json(const char *tenant, const struct late *late, FILE *out)
+{
+	json_t *root = json_object(), *requests = json_array();
+	int r;
+
+	for (size_t i = 0; i < late->requests; i++)
+		json_array_append_new(requests, request_json(late, i));
+	json_object_set_new(root, "tenant", text(tenant));
+	json_object_set_new(root, "minutes", number(late->end.minutes));
+	json_object_set_new(root, "target_ns",
+			    late->end.target_ns ? number(late->end.target_ns) : json_null());
+	json_object_set_new(root, "target_over",
+			    late->end.target_ns
+				    ? json_null()
+				    : json_real(late->end.target_over_permille / 1000.0));
+	json_object_set_new(root, "of", text(late->end.of));
+	json_object_set_new(root, "late", requests);
+	json_object_set_new(root, "sums", sums_json(late));
+	r = json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+	fputc('\n', out);
+	json_decref(root);
+	return r ? -ENOMEM : 0;
+}
