@@ -12,6 +12,9 @@
 
 #include "slo.h"
 
+#include <stddef.h>
+
+#include "entitle.h"
 #include "lives.h"
 #include "slo_fix.h"
 
@@ -193,6 +196,22 @@ static int32_t slo_level(struct engine *engine, struct device *device, uint64_t 
 	return any ? level : device->slo.level;
 }
 
+/* A best-effort tenant wants its gpu.min and has not got it: that comes before targets. */
+static bool slo_is_promised(const struct engine *engine, const struct device *device,
+			    uint64_t now_ns)
+{
+	for (uint32_t t = 0; t < engine->tenants; t++) {
+		const struct tenant *tenant = engine->tenant[t];
+		const struct share *share = tenant ? &tenant->on[device->index] : NULL;
+
+		if (share && !share->latency_gates && tenant->set.gpu_min_permille &&
+		    entitle_is_short(share, now_ns) &&
+		    account_used_permille(&share->account, now_ns) < tenant->set.gpu_min_permille)
+			return true;
+	}
+	return false;
+}
+
 /* The shortest service: what a busy period's beginning is counted in. */
 static uint64_t slo_service_ns(const struct engine *engine, const struct device *device,
 			       uint64_t now_ns)
@@ -275,6 +294,7 @@ static void slo_beside(const struct engine *engine, struct device *device, uint6
 void slo_control(struct engine *engine, struct device *device, uint64_t now_ns)
 {
 	uint64_t guard_ns;
+	bool promised;
 
 	if (!device->slo.begun) {
 		device->slo.begun = true;
@@ -282,8 +302,12 @@ void slo_control(struct engine *engine, struct device *device, uint64_t now_ns)
 	}
 	device->slo.level =
 		engine->level.fixed ? engine->level.level : slo_level(engine, device, now_ns);
-	device->slo.setting = slo_ladder(device->slo.level);
+	promised = slo_is_promised(engine, device, now_ns);
+	device->slo.setting = slo_ladder(
+		promised && device->slo.level < LEVEL_START ? LEVEL_START : device->slo.level);
 	slo_learn(engine, device, now_ns, &guard_ns);
+	if (promised)
+		guard_ns = GUARD_LEAST_NS;
 	device->slo.busy_guard_ns = guard_ns;
 	device->slo.guard_ns =
 		device->slo.setting.guard_ns > guard_ns ? device->slo.setting.guard_ns : guard_ns;
