@@ -11,6 +11,8 @@
 #include "plan/suites/suite.h"
 
 #define QUICK_REQUESTS 400u
+/* A server that does not keep up is not waited for: so much longer than its requests arrive. */
+#define PATIENCE 2u
 
 /* The first request that counts: after so many, and so long. */
 static uint32_t first_of(const struct world_record *record, uint64_t warmup_ns)
@@ -59,6 +61,7 @@ static void make_run(const struct suite *suite, const struct suite_job *job, uin
 		.requests = row->requests + (uint32_t)(row->warmup_ns / gap_ns),
 		.warmup_ns = row->warmup_ns,
 	};
+	ret_run->end_ns = PATIENCE * gap_ns * (ret_run->requests + SUITE_WARMUP);
 }
 
 static int run_alone(struct suite *suite, struct suite_run *run, struct suite_alone *ret_alone)
@@ -82,6 +85,7 @@ void suite_do_alone(struct suite *suite, const struct suite_job *job, struct sui
 
 		make_run(suite, job, seed, &run);
 		run.requests = suite->quick ? QUICK_REQUESTS : SUITE_REQUESTS;
+		run.end_ns = 0;
 		result->error = run_alone(suite, &run, &suite->alone[job->mode][job->lc][seed]);
 	}
 }
@@ -111,6 +115,10 @@ static void note_seed(const struct suite_run *run, const struct suite_alone *alo
 	uint64_t s_alone_ns;
 
 	n = n < alone->requests ? n : alone->requests;
+	if (!n || !be->measured_ns) {
+		result->error = -ETIME;
+		return;
+	}
 	memcpy(pooled->alone + pooled->count, alone->arrival_ns, n * sizeof(*shared));
 	for (uint32_t i = 0; i < n; i++)
 		busy_ns += (double)alone->service_ns[i];

@@ -5,10 +5,12 @@
  */
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +37,8 @@ static void do_one(struct suite *suite, uint32_t index)
 
 static _Noreturn void work(struct suite *suite, _Atomic uint32_t *next)
 {
+	/* Whoever stops the suite stops its jobs. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 	for (;;) {
 		uint32_t index = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
 

@@ -20,11 +20,12 @@
 	}
 
 static const struct suite_row main_rows[] = {
-	{.name = "time_slices", .policy = "native", .modes = TIME},
-	{.name = "mps", .policy = "native", .modes = MPS, .no_priority = true},
+	{.name = "time_slices", .policy = "native", .modes = TIME, .seeds = 1},
+	{.name = "mps", .policy = "native", .modes = MPS, .no_priority = true, .seeds = 1},
 	{.name = "mps_priority",
 	 .policy = "native",
 	 .modes = MPS,
+	 .seeds = 1,
 	 .note = "below time slices here, above them where it was published (facts: A100)"},
 	{.name = "xsched",
 	 .policy = "xsched",
