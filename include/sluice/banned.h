@@ -8,6 +8,7 @@
  * come first, since they declare these names.
  */
 
+#include <alloca.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,11 @@
 #include <time.h>
 
 #pragma GCC poison sprintf vsprintf strcpy strcat strncpy strncat strtok atoi atol atoll atof
-#pragma GCC poison gmtime localtime system
+#undef alloca
+#pragma GCC poison gmtime localtime system alloca getenv
+
+/* A word that variables may have: only the call is refused. */
+extern __sighandler_t signal(int number, __sighandler_t handler) __THROW
+	__attribute__((error("use sigaction")));
 
 #endif

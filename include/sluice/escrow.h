@@ -8,7 +8,7 @@
  * tenant is limit - sum(granted); only the arbiter raises or lowers `granted`.
  *
  *   tenant    reserve before the driver call, release after a failed call or after a free
- *   arbiter   grant, take_back, and drop at the owner's death
+ *   arbiter   grant and take_back; at the owner's death its own copy of what it granted counts
  *
  * Amounts are in units of SLUICE_ESCROW_UNIT bytes. Any thread, any process that maps the word.
  */
@@ -71,12 +71,6 @@ static inline uint32_t sluice_escrow_take_back(_Atomic uint64_t *word, uint32_t 
 		word, &old, old - ((uint64_t)taken << 32 | taken), memory_order_acq_rel,
 		memory_order_relaxed));
 	return taken;
-}
-
-/* The owner is dead: what had been granted to it. */
-static inline uint32_t sluice_escrow_drop(_Atomic uint64_t *word)
-{
-	return sluice_escrow_granted(atomic_exchange_explicit(word, 0, memory_order_acq_rel));
 }
 
 #endif

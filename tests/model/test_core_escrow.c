@@ -370,7 +370,7 @@ static void world_step(void)
 
 START_TEST(test_never_more_than_the_limit)
 {
-	const char *given = getenv("SLUICE_SEED");
+	const char *given = secure_getenv("SLUICE_SEED");
 
 	seed = given ? strtoull(given, NULL, 0) : 20250731;
 	state = seed;

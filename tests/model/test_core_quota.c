@@ -205,7 +205,7 @@ static void random_step(void)
 
 static void begin(void)
 {
-	const char *given = getenv("SLUICE_SEED");
+	const char *given = secure_getenv("SLUICE_SEED");
 
 	seed = given ? strtoull(given, NULL, 0) : 20240607;
 	state = seed;

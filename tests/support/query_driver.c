@@ -34,7 +34,7 @@ static int refuse(void)
 
 static void note(const char *name, int version, unsigned long long flags)
 {
-	const char *path = getenv("QUERY_LOG");
+	const char *path = secure_getenv("QUERY_LOG");
 	FILE *file = path ? fopen(path, "a") : NULL;
 
 	if (!file)

@@ -50,7 +50,7 @@ static inline void fixture_start(const char *name)
 {
 	char path[256], instance[64];
 
-	if (getenv("SIMGPU_CONFIG"))
+	if (secure_getenv("SIMGPU_CONFIG"))
 		return;
 	snprintf(instance, sizeof(instance), "unit-%s-%d", name, getpid());
 	snprintf(path, sizeof(path), "/tmp/simgpu-%s.conf", instance);
@@ -64,7 +64,7 @@ static inline void fixture_start(const char *name)
 /* In the process that called fixture_start. */
 static inline void fixture_end(void)
 {
-	const char *path = getenv("SIMGPU_CONFIG");
+	const char *path = secure_getenv("SIMGPU_CONFIG");
 
 	if (path)
 		(void)unlink(path);

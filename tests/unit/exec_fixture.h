@@ -85,11 +85,11 @@ static inline void exec_world_costs(const char *path)
 /* Before the first call of the driver, once per program. */
 static inline void exec_world_start(const char *name)
 {
-	bool first = getenv("SIMGPU_CONFIG") == NULL;
+	bool first = secure_getenv("SIMGPU_CONFIG") == NULL;
 
 	fixture_start(name);
 	if (first)
-		exec_world_costs(getenv("SIMGPU_CONFIG"));
+		exec_world_costs(secure_getenv("SIMGPU_CONFIG"));
 }
 
 static inline void exec_world_setup(void)

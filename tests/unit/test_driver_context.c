@@ -12,7 +12,7 @@ START_TEST(test_before_and_after_init)
 	int count, version;
 	CUcontext context;
 
-	const char *fork_mode = getenv("CK_FORK");
+	const char *fork_mode = secure_getenv("CK_FORK");
 
 	/* Without a process of its own the driver may be up already. */
 	if (!fork_mode || strcmp(fork_mode, "no") != 0) {

@@ -50,7 +50,7 @@ static void check_libc(void)
 static void check_preload(void)
 {
 	char shim[PATH_MAX], value[PATH_MAX * 2];
-	const char *old = getenv("LD_PRELOAD");
+	const char *old = secure_getenv("LD_PRELOAD");
 	struct probe probe;
 
 	if (paths_shim(sizeof(shim), shim) < 0) {
@@ -166,7 +166,7 @@ static void check_seals(void)
 
 static void check_mps(void)
 {
-	const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+	const char *folder = secure_getenv("CUDA_MPS_PIPE_DIRECTORY");
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/control", folder ? folder : "/tmp/nvidia-mps");

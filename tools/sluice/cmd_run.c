@@ -60,7 +60,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 /* Puts `first` in front of what the variable holds. */
 static int prepend(const char *variable, const char *first, char separator)
 {
-	const char *old = getenv(variable);
+	const char *old = secure_getenv(variable);
 	char *value;
 	int r;
 
@@ -125,7 +125,7 @@ static int ask_arbiter(const struct options *options, const char *program)
 /* Inside another `sluice run` the environment has it already. */
 static bool is_preloaded(void)
 {
-	const char *preload = getenv("LD_PRELOAD");
+	const char *preload = secure_getenv("LD_PRELOAD");
 
 	return preload && strstr(preload, "/libsluice.so");
 }

@@ -24,7 +24,7 @@ static int check_executable(const char *path)
 
 int target_find(const char *command, size_t size, char *ret_path)
 {
-	const char *path = getenv("PATH");
+	const char *path = secure_getenv("PATH");
 
 	if (strchr(command, '/')) {
 		snprintf(ret_path, size, "%s", command);

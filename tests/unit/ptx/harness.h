@@ -107,7 +107,7 @@ static void bench_load(const char *text, uint32_t cc)
 
 static inline char *bench_read_file(const char *name)
 {
-	const char *build = getenv("BUILD");
+	const char *build = secure_getenv("BUILD");
 	char path[4096];
 	char self[4096] = "";
 	char *text;
