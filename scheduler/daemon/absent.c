@@ -8,7 +8,6 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 
-#include "daemon/nvml.h"
 #include "daemon/reclaim.h"
 #include "sluice/clock.h"
 
@@ -78,8 +77,7 @@ static int on_death(sd_event_source *source, int fd, uint32_t revents, void *use
 
 	arbiter_now(arbiter);
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
-		if (!absent->counted[i] ||
-		    !nvml_knows(arbiter->nvml, absent->entry->account[i].uuid))
+		if (!absent->counted[i] || !reclaim_is_needed(arbiter, absent->device[i]))
 			continue;
 		/* It stays counted, by another name. */
 		absent->counted[i] =

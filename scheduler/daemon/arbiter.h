@@ -89,8 +89,9 @@ struct arbiter {
 	struct why *why;		       /* NULL: no request has ended */
 	struct event answer[CORE_MAX_DEVICES]; /* to what the core asked, not brought yet */
 	uint32_t answers;
-	uint32_t generation;		       /* of the latest activity page */
-	uint64_t now_ns;		       /* of the event being handled */
+	uint32_t generation; /* of the latest activity page */
+	uint64_t now_ns;     /* of the event being handled */
+	uint64_t polled_ns;  /* when the driver was last asked who uses its GPUs */
 	struct log_limit log_peers, log_lives; /* of what peers provoke; who comes and goes */
 	bool listen_paused;		       /* no descriptor is left: until the next tick */
 };

@@ -8,6 +8,7 @@
 #include "daemon/absent.h"
 #include "daemon/nvml.h"
 #include "daemon/reclaim.h"
+#include "sluice/clock.h"
 #include "sluice/wire_io.h"
 
 #define DEVICES_PER_USER 8u /* that nobody else has entered */
@@ -81,6 +82,8 @@ static int devices_add(struct arbiter *arbiter, const struct sluice_msg_device *
 		return r;
 	}
 	absent_device(arbiter, (uint32_t)free_index);
+	arbiter->polled_ns = 0;
+	devices_poll(arbiter);
 	log_limited(&arbiter->log_lives, LOG_LEVEL_INFO, arbiter->now_ns,
 		    "gpu %d: %s, %u SMs, %llu MiB%s, processes %s", free_index, message->name,
 		    message->sms,
@@ -134,6 +137,23 @@ void devices_leave(struct arbiter *arbiter, uint32_t index)
 {
 	arbiter->device[index].processes--;
 	devices_settle(arbiter, index);
+}
+
+#define POLL_NS (5 * SLUICE_NS_PER_S)
+
+void devices_poll(struct arbiter *arbiter)
+{
+	const struct nvml_process *processes;
+	uint32_t count;
+
+	if (arbiter->now_ns - arbiter->polled_ns < POLL_NS)
+		return;
+	arbiter->polled_ns = arbiter->now_ns;
+	for (uint32_t i = 0; i < CORE_MAX_DEVICES; i++) {
+		if (arbiter->device[i].used)
+			(void)nvml_processes(arbiter->nvml, arbiter->device[i].record.uuid, 0,
+					     arbiter->now_ns, &processes, &count);
+	}
 }
 
 /* Anyone can register a GPU that is not there: that must not keep a configuration out. */

@@ -20,4 +20,7 @@ void devices_settle(struct arbiter *arbiter, uint32_t index);
 /* Memory of the smallest GPU that root, our own user or NVML knows; 0: none is known. */
 uint64_t devices_least_bytes(const struct arbiter *arbiter);
 
+/* Slow tick: keeps what the driver says of its processes fresh. */
+void devices_poll(struct arbiter *arbiter);
+
 #endif

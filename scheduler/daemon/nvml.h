@@ -4,8 +4,9 @@
 
 /*
  * What the driver itself says about real GPUs, where libnvidia-ml.so.1 is there: their memory,
- * and which processes use them. Answers are kept for a second, since the library takes
- * milliseconds. All functions take NULL for "not there". GPUs are named by UUID.
+ * and which processes use them. The library takes milliseconds, or hangs: a thread of its own asks
+ * it for processes, and nobody waits for that; what is called here is the loop's, one thread. All
+ * functions take NULL for "not there". GPUs are named by UUID.
  */
 
 #include <stdbool.h>
@@ -32,8 +33,9 @@ void nvml_close(struct nvml *nvml);
 /* Puts the driver's own memory size into the record, if it knows the GPU. */
 void nvml_correct(struct nvml *nvml, struct sluice_msg_device *record);
 bool nvml_knows(struct nvml *nvml, const uint8_t *uuid);
-/* Processes on the GPU now, at most NVML_MAX_PROCESSES; -ENODEV: not known. An answer that was kept
- * counts only if it is of `since_ns` or later. */
+/* Processes on the GPU, at most NVML_MAX_PROCESSES, as of `since_ns` or later; a later answer is
+ * asked for where the last is older than a second. The array stands until the next call for that
+ * GPU. -EAGAIN: there is no such answer (yet); -ENODEV: the library does not know. */
 int nvml_processes(struct nvml *nvml, const uint8_t *uuid, uint64_t since_ns, uint64_t now_ns,
 		   const struct nvml_process **ret_processes, uint32_t *ret_count);
 

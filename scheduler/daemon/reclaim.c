@@ -7,6 +7,8 @@
 #include "daemon/ticks.h"
 
 #define RECLAIM_MAX_NS (60 * SLUICE_NS_PER_S)
+/* Where nobody tells: a driver takes tenths of a second to free what a dead process held. */
+#define RECLAIM_BLIND_NS SLUICE_NS_PER_S
 
 bool reclaim_later(struct arbiter *arbiter, struct tenant_entry *tenant, pid_t pid, uint32_t device,
 		   uint32_t units)
@@ -23,21 +25,34 @@ bool reclaim_later(struct arbiter *arbiter, struct tenant_entry *tenant, pid_t p
 	return true;
 }
 
+bool reclaim_is_needed(const struct arbiter *arbiter, uint32_t device)
+{
+	const struct sluice_msg_device *record = &arbiter->device[device].record;
+
+	return !record->simulated || nvml_knows(arbiter->nvml, record->uuid);
+}
+
+/* Does it hold any of the GPU's memory, or can only it say so? */
+static bool reclaim_is_due(struct process *process, uint32_t local)
+{
+	const struct arbiter *arbiter = process->arbiter;
+	uint32_t device = process->local[local].device;
+
+	if (!reclaim_is_needed(arbiter, device))
+		return false;
+	if (nvml_knows(arbiter->nvml, arbiter->device[device].record.uuid))
+		return engine_granted_units(arbiter->engine, process->index, device) > 0;
+	return memory_used_bytes(process, local) > 0;
+}
+
 bool reclaim_process(struct process *process)
 {
 	struct arbiter *arbiter = process->arbiter;
 	bool any = false;
 
-	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
-		uint32_t device = process->local[i].device;
-
-		if (!process->local[i].used)
-			continue;
-		if (!nvml_knows(arbiter->nvml, arbiter->device[device].record.uuid) ||
-		    arbiter->reclaims + SLUICE_MAX_DEVICES > MAX_RECLAIMS)
-			return false;
-		any |= engine_granted_units(arbiter->engine, process->index, device) > 0;
-	}
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
+		any |= process->local[i].used && reclaim_is_due(process, i);
+	any &= arbiter->reclaims + SLUICE_MAX_DEVICES <= MAX_RECLAIMS;
 	for (uint32_t i = 0; any && i < SLUICE_MAX_DEVICES; i++) {
 		uint32_t device = process->local[i].device;
 
@@ -51,8 +66,10 @@ bool reclaim_process(struct process *process)
 
 static bool is_reclaimed(struct arbiter *arbiter, const struct reclaim *reclaim)
 {
+	const uint8_t *uuid = arbiter->device[reclaim->device].record.uuid;
 	const struct nvml_process *processes;
 	uint32_t count;
+	int r;
 
 	if (arbiter->now_ns - reclaim->since_ns >= RECLAIM_MAX_NS) {
 		log_warning("gpu %u: memory of dead process %d still shows after a minute; it "
@@ -60,10 +77,13 @@ static bool is_reclaimed(struct arbiter *arbiter, const struct reclaim *reclaim)
 			    reclaim->device, (int)reclaim->pid);
 		return true;
 	}
+	if (!nvml_knows(arbiter->nvml, uuid))
+		return arbiter->now_ns - reclaim->since_ns >= RECLAIM_BLIND_NS;
 	/* One that lived shorter than answers are kept is in none of the old ones. */
-	if (nvml_processes(arbiter->nvml, arbiter->device[reclaim->device].record.uuid,
-			   reclaim->since_ns, arbiter->now_ns, &processes, &count))
-		return true;
+	r = nvml_processes(arbiter->nvml, uuid, reclaim->since_ns, arbiter->now_ns, &processes,
+			   &count);
+	if (r)
+		return r != -EAGAIN;
 	for (uint32_t i = 0; i < count; i++) {
 		if (processes[i].pid == reclaim->pid)
 			return false;

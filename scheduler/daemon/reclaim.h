@@ -4,7 +4,8 @@
 
 /*
  * Memory of the dead that the driver has not freed yet: it counts as reclaiming until NVML does not
- * show the process any more. A tenant that some is counted for keeps its place, a device its record.
+ * show the process any more, without NVML for a second. A simulated GPU sees who is dead before it
+ * refuses anything: there it is free at once. A tenant that some is counted for keeps its place, a device its record.
  */
 
 #include "daemon/arbiter.h"
@@ -14,8 +15,9 @@ struct process;
 /* False: there is no room to remember it. The core counts it already. */
 bool reclaim_later(struct arbiter *arbiter, struct tenant_entry *tenant, pid_t pid, uint32_t device,
 		   uint32_t units);
-/* All that a dead process holds. False: it counts as free at once, since nobody can see it (no
- * NVML, or a simulated GPU). */
+/* Does a GPU's memory count as reclaiming when its holder dies? */
+bool reclaim_is_needed(const struct arbiter *arbiter, uint32_t device);
+/* All that a dead process holds. False: it counts as free at once. */
 bool reclaim_process(struct process *process);
 /* Slow tick: has the driver freed it? */
 void reclaim_tick(struct arbiter *arbiter);

@@ -315,15 +315,16 @@ static void status_unmanaged(struct status *status, uint32_t device)
 	struct arbiter *arbiter = status->arbiter;
 	const struct nvml_process *processes;
 	uint32_t count;
+	int r = nvml_processes(arbiter->nvml, arbiter->device[device].record.uuid, 0,
+			       arbiter->now_ns, &processes, &count);
 
-	if (nvml_processes(arbiter->nvml, arbiter->device[device].record.uuid, 0, arbiter->now_ns,
-			   &processes, &count)) {
-		status_note(status,
-			    "gpu %u: processes that are not under Sluice are not known (%s)",
-			    device,
-			    arbiter->device[device].record.simulated
-				    ? "a simulated GPU does not tell"
-				    : "libnvidia-ml.so.1 does not tell");
+	if (r) {
+		status_note(
+			status, "gpu %u: processes that are not under Sluice are not known (%s)",
+			device,
+			arbiter->device[device].record.simulated ? "a simulated GPU does not tell"
+			: r == -EAGAIN ? "libnvidia-ml.so.1 has not answered yet"
+				       : "libnvidia-ml.so.1 does not tell");
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++) {

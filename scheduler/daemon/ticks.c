@@ -4,6 +4,7 @@
 #include <systemd/sd-event.h>
 
 #include "daemon/connection.h"
+#include "daemon/devices.h"
 #include "daemon/estimates.h"
 #include "daemon/process.h"
 #include "daemon/reclaim.h"
@@ -116,6 +117,7 @@ int ticks_on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	read_all(arbiter);
 	(void)arbiter_feed(arbiter, &event);
 	reclaim_tick(arbiter);
+	devices_poll(arbiter);
 	estimates_tick(arbiter->estimates, arbiter->now_ns);
 	if (arbiter->listen_paused)
 		server_resume(arbiter);

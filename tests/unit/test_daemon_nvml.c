@@ -2,7 +2,7 @@
 
 /* What the driver's management library says, by a library of the test's own. */
 
-#include "daemon_fixture.h"
+#include "daemon_rows.h"
 
 #include "daemon/nvml.h"
 #include "sluice/escrow.h"
@@ -19,6 +19,7 @@ static struct {
 	_Atomic uint32_t count, mps_count;
 	_Atomic int status;
 	_Atomic uint32_t asked;
+	_Atomic bool hangs;
 	struct process_info process[8], mps_process[8];
 } * gpu;
 
@@ -57,6 +58,8 @@ static int list(const struct process_info *from, uint32_t count, unsigned int *r
 		struct process_info *info)
 {
 	atomic_fetch_add(&gpu->asked, 1);
+	while (atomic_load(&gpu->hangs))
+		usleep(1000);
 	if (atomic_load(&gpu->status))
 		return atomic_load(&gpu->status);
 	if (count > *room)
@@ -129,7 +132,8 @@ START_TEST(test_answers)
 	gpu->process[0] = (struct process_info){.pid = 11, .used_gpu_memory = 5};
 	gpu->mps_process[0] = (struct process_info){.pid = 12, .used_gpu_memory = ~0ull};
 	gpu->count = gpu->mps_count = 1;
-	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 1000, &processes, &count), 0);
+	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 1000, &processes, &count), -EAGAIN);
+	wait_until(!nvml_processes(nvml, record.uuid, 0, 1000, &processes, &count));
 	ck_assert_uint_eq(count, 2);
 	ck_assert_int_eq(processes[0].pid, 11);
 	ck_assert_uint_eq(processes[0].memory_bytes, 5);
@@ -142,20 +146,61 @@ START_TEST(test_answers)
 	ck_assert_uint_eq(count, 2);
 	ck_assert_uint_eq(gpu->asked, 2);
 	/* Not for one who asks about what was later. */
-	ck_assert_int_eq(
-		nvml_processes(nvml, record.uuid, 1001, 1000 + 999999999, &processes, &count), 0);
+	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 1001, 1500, &processes, &count),
+			 -EAGAIN);
+	wait_until(!nvml_processes(nvml, record.uuid, 1001, 1500, &processes, &count));
 	ck_assert_uint_eq(count, 1);
 	ck_assert_uint_eq(gpu->asked, 4);
+	/* While another is asked for, the last one counts. */
+	gpu->hangs = true;
 	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 2500000000, &processes, &count), 0);
 	ck_assert_uint_eq(count, 1);
+	wait_until(gpu->asked == 5);
+	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 4500000000, &processes, &count), 0);
+	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 24500000000, &processes, &count),
+			 -EAGAIN);
 	/* An error is no empty list. */
 	gpu->status = 999;
-	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 4000000000, &processes, &count),
-			 -ENODEV);
+	gpu->hangs = false;
+	wait_until(nvml_processes(nvml, record.uuid, 4500000000, 24500000000, &processes, &count) ==
+		   -ENODEV);
 	memset(record.uuid, 9, sizeof(record.uuid));
 	ck_assert(!nvml_knows(nvml, record.uuid));
 	ck_assert_int_eq(nvml_processes(nvml, record.uuid, 0, 0, &processes, &count), -ENODEV);
 	nvml_close(nvml);
+}
+END_TEST
+
+/* In a process of its own, since a thread is left. */
+static void open_and_hang(void)
+{
+	struct sluice_msg_device record = fixture_device(1);
+	const struct nvml_process *processes;
+	struct nvml *nvml = open_fake();
+	uint32_t count;
+
+	if (nvml_processes(nvml, record.uuid, 0, 1000, &processes, &count) != -EAGAIN)
+		_exit(1);
+	while (!atomic_load(&gpu->asked))
+		usleep(1000);
+	nvml_close(nvml);
+	_exit(0);
+}
+
+/* The library does not come back: what is open then is left to it, and the end comes all the same. */
+START_TEST(test_library_hangs_at_the_end)
+{
+	int status;
+	pid_t pid;
+
+	share_gpu();
+	gpu->hangs = true;
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (!pid)
+		open_and_hang();
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
 }
 END_TEST
 
@@ -242,43 +287,93 @@ START_TEST(test_reclaiming_of_a_removed_tenant)
 }
 END_TEST
 
+/* Processes in status that are ours, and others; -1: it does not know of others. */
+static int count_others(int fd, uint32_t *ret_ours)
+{
+	struct rows rows;
+	int others = 0;
+
+	status(fd, &rows);
+	*ret_ours = 0;
+	for (uint32_t i = 0; i < rows.processes; i++) {
+		*ret_ours += rows.process[i].managed;
+		if (rows.process[i].managed)
+			continue;
+		others++;
+		ck_assert_uint_eq(rows.process[i].pid, 4711);
+		ck_assert_uint_eq(rows.process[i].memory_used_bytes, 77);
+		ck_assert_str_eq(rows.process[i].tenant, "");
+	}
+	return has_note(&rows, "are not known") ? -1 : others;
+}
+
 START_TEST(test_unmanaged_processes)
 {
-	struct sluice_msg_status_process row;
-	struct sluice_msg_header ask;
-	struct sluice_packet packet;
 	static struct shim shim;
-	uint32_t type, ours = 0, others = 0;
+	uint32_t ours;
 	int fd;
 
 	share_gpu();
-	fixture_nvml = open_fake;
-	fixture_begin("");
-	shim_join(&shim, "", 0);
-	shim_device(&shim, fixture_device(1));
 	gpu->process[0] = (struct process_info){.pid = (unsigned int)getpid()};
 	gpu->process[1] = (struct process_info){.pid = 4711, .used_gpu_memory = 77};
 	gpu->count = 2;
+	fixture_nvml = open_fake;
+	fixture_begin("");
 	fd = tool_connect();
-	fixture_send(fd, &ask, SLUICE_MSG_STATUS, sizeof(ask), 1);
-	while ((type = fixture_receive(fd, &packet)) != SLUICE_MSG_STATUS_END) {
-		if (type != SLUICE_MSG_STATUS_PROCESS)
-			continue;
-		sluice_wire_copy(&packet, &row, sizeof(row));
-		ours += row.managed;
-		if (row.managed)
-			continue;
-		others++;
-		ck_assert_uint_eq(row.pid, 4711);
-		ck_assert_uint_eq(row.memory_used_bytes, 77);
-		ck_assert_str_eq(row.tenant, "");
-	}
+	/* However long the library takes, the arbiter answers. */
+	gpu->hangs = true;
+	shim_join(&shim, "", 0);
+	shim_device(&shim, fixture_device(1));
+	wait_until(gpu->asked == 1);
+	ck_assert_int_eq(count_others(fd, &ours), -1);
 	ck_assert_uint_eq(ours, 1);
-	ck_assert_uint_eq(others, 1);
+	ck_assert_int_eq(shim_memory(&shim, 1), 0);
+	gpu->hangs = false;
+	wait_until(count_others(fd, &ours) == 1);
+	ck_assert_uint_eq(ours, 1);
 	close(fd);
 	shim_close(&shim);
 	fixture_end();
 	fixture_nvml = NULL;
+}
+END_TEST
+
+static void play_real_holder(void *argument)
+{
+	struct sluice_msg_device device = fixture_device(1);
+	static struct shim shim;
+
+	device.simulated = 0;
+	shim_join(&shim, "train", 0);
+	shim_device(&shim, device);
+	ck_assert_int_eq(shim_memory(&shim, 8u << 21), 0);
+	if (argument)
+		ck_assert(sluice_escrow_reserve(&shim.escrow->device[0].word, 8u << 21));
+}
+
+/* Nobody tells when a real driver has freed what a dead process used: it counts for a while yet. */
+START_TEST(test_reclaiming_without_nvml)
+{
+	struct sluice_msg_device device = fixture_device(1);
+	static struct shim shim;
+	pid_t idle, holder;
+
+	device.simulated = 0;
+	fixture_begin("tenants = ( { name = \"train\"; memory = { max = \"8 GiB\"; }; } );");
+	shim_join(&shim, "train", 0);
+	shim_device(&shim, device);
+	idle = fixture_process(play_real_holder, NULL);
+	fixture_kill(idle);
+	wait_until(shim_memory(&shim, 8u << 21) == 0);
+	ck_assert_uint_eq(shim_tenant_used(&shim), 0);
+	holder = fixture_process(play_real_holder, &shim);
+	fixture_kill(holder);
+	wait_until(shim_memory(&shim, 8u << 21) == -EAGAIN);
+	ck_assert_uint_eq(shim_tenant_used(&shim), 8ull << 30);
+	wait_until(shim_memory(&shim, 8u << 21) == 0);
+	ck_assert_uint_eq(shim_tenant_used(&shim), 0);
+	shim_close(&shim);
+	fixture_end();
 }
 END_TEST
 
@@ -291,10 +386,12 @@ int main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_answers);
+	tcase_add_test(tcase, test_library_hangs_at_the_end);
 	tcase_add_test(tcase, test_old_library);
 	tcase_add_test(tcase, test_reclaiming);
 	tcase_add_test(tcase, test_reclaiming_of_a_removed_tenant);
 	tcase_add_test(tcase, test_unmanaged_processes);
+	tcase_add_test(tcase, test_reclaiming_without_nvml);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
