@@ -8,6 +8,8 @@
 #include "futex.h"
 #include "gate.h"
 #include "gate_decide.h"
+#include "request.h"
+#include "shim.h"
 
 #define PLACE 4096u /* holds a page of any size that the layout may still grow to */
 #define PLACES (SLUICE_MAX_DEVICES * SLUICE_MAX_ACTIVITY)
@@ -21,7 +23,8 @@ struct activity_place {
 };
 
 static struct {
-	unsigned char *base; /* PLACES places to read at, then our own page's */
+	_Atomic(struct gate *) idle_gate; /* of shim.idle */
+	unsigned char *base;		  /* PLACES places to read at, then our own page's */
 	struct activity_place place[SLUICE_MAX_DEVICES][SLUICE_MAX_ACTIVITY];
 	struct sluice_activity *own; /* NULL: we have none */
 	uint32_t own_device[SLUICE_MAX_DEVICES];
@@ -141,6 +144,10 @@ void activity_look(const struct gate *gate, uint64_t now_ns, struct gate_view *v
 			view->active = true;
 			view->activity = device;
 			view->wake = wake;
+			view->busy_since_ns = 0;
+			view->is_told = sluice_activity_active(word) != SLUICE_ACTIVITY_RAISED;
+			if (!view->is_told)
+				return;
 			view->drain_ns = load(&device->drain_ns);
 			view->busy_since_ns = busy_ns < now_ns ? busy_ns : now_ns;
 			return;
@@ -174,16 +181,65 @@ static struct sluice_activity_device *own_device(const struct gate *gate)
 	return state.own ? &state.own->device[state.own_device[gate->index]] : NULL;
 }
 
-/* Changes the count of active streams; epoch moves. Only this process writes the word, and all its
- * writers hold gate->lock; the compare-and-swap is for readers, who see both halves change at once. */
+/* Changes the count of active streams; epoch moves, once for a raise and its mark. Only this process
+ * writes the word, and all its writers hold gate->lock but for activity_raise. */
 static void own_change(struct sluice_activity_device *device, uint32_t active)
 {
 	uint64_t old = load(&device->word), new;
+	bool is_raised;
 
-	do
-		new = (uint64_t)(sluice_activity_epoch(old) + 1) << 32 | active;
-	while (!atomic_compare_exchange_weak_explicit(&device->word, &old, new,
-						      memory_order_acq_rel, memory_order_relaxed));
+	do {
+		is_raised = sluice_activity_active(old) == SLUICE_ACTIVITY_RAISED;
+		new = (uint64_t)(sluice_activity_epoch(old) + !is_raised) << 32 | active;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&device->word, &old, new, memory_order_acq_rel, memory_order_relaxed));
+}
+
+/* With gate->lock. A process of several GPUs launches on some of them while others are idle: there
+ * each launch would begin with a look at what is not its own. */
+static void idle_set(struct gate *gate)
+{
+	struct sluice_activity_device *device = own_device(gate);
+	bool is_idle = device && gate->page && !gate->marked && shim.device_count == 1 &&
+		       request_is_tracked(gate);
+
+	if (is_idle == ((shim_flags() & SHIM_IDLE) != 0))
+		return;
+	if (is_idle) {
+		atomic_store_explicit(&state.idle_gate, gate, memory_order_relaxed);
+		atomic_store_explicit(&shim.idle, device, memory_order_relaxed);
+	}
+	/* Releases both; pairs with the acquire in launch_begin. */
+	shim_set_flags(is_idle ? SHIM_IDLE : 0, is_idle ? 0 : SHIM_IDLE);
+}
+
+void activity_tracked(struct gate *gate)
+{
+	idle_set(gate);
+}
+
+static void wake_one(struct gate *gate, struct sluice_activity_device *device)
+{
+	/* After the word: whoever reads the new count finds the word idle. */
+	atomic_fetch_add_explicit(&device->wake, 1, memory_order_release);
+	if (atomic_load_explicit(&gate->page->grant.flags, memory_order_relaxed) &
+	    SLUICE_GRANT_WAITERS)
+		futex_wake(&device->wake, 1);
+}
+
+void activity_settle(void)
+{
+	struct gate *gate = atomic_load_explicit(&state.idle_gate, memory_order_relaxed);
+	struct sluice_activity_device *device;
+
+	futex_lock(&gate->lock);
+	device = own_device(gate);
+	if (device && !gate->marked &&
+	    sluice_activity_active(load(&device->word)) == SLUICE_ACTIVITY_RAISED) {
+		own_change(device, 0);
+		wake_one(gate, device);
+	}
+	futex_unlock(&gate->lock);
 }
 
 int activity_own(const struct sluice_msg_activity *about, int fd)
@@ -214,6 +270,9 @@ int activity_own(const struct sluice_msg_activity *about, int fd)
 				gate->marked);
 		futex_unlock(&gate->lock);
 	}
+	futex_lock(&gate_at(about->device)->lock);
+	idle_set(gate_at(about->device));
+	futex_unlock(&gate_at(about->device)->lock);
 	return 0;
 }
 
@@ -236,6 +295,7 @@ void activity_mark(struct gate *gate, uint64_t now_ns, uint64_t drain_ns)
 	}
 	/* Releases the stores above; pairs with the acquire in activity_look. */
 	own_change(device, gate->marked);
+	idle_set(gate);
 }
 
 void activity_clear(struct gate *gate, uint64_t now_ns)
@@ -252,11 +312,8 @@ void activity_clear(struct gate *gate, uint64_t now_ns)
 	atomic_store_explicit(&device->idle_since_ns, now_ns, memory_order_relaxed);
 	atomic_store_explicit(&device->drain_ns, 0, memory_order_relaxed);
 	own_change(device, 0);
-	/* After the word: whoever reads the new count finds the word idle. */
-	atomic_fetch_add_explicit(&device->wake, 1, memory_order_release);
-	if (atomic_load_explicit(&gate->page->grant.flags, memory_order_relaxed) &
-	    SLUICE_GRANT_WAITERS)
-		futex_wake(&device->wake, 1);
+	wake_one(gate, device);
+	idle_set(gate);
 }
 
 void activity_warm(const struct gate *gate)
@@ -272,6 +329,7 @@ void activity_forked(void)
 {
 	state.base = NULL;
 	state.own = NULL;
+	shim_set_flags(0, SHIM_IDLE);
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
 		for (uint32_t j = 0; j < SLUICE_MAX_ACTIVITY; j++)
 			state.place[i][j] = (struct activity_place){0};

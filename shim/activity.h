@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shim.h"
 #include "sluice/pages.h"
 #include "sluice/wire.h"
 
@@ -43,11 +44,32 @@ uint32_t activity_generation(const struct sluice_activity_device *activity);
  * the new page as well. 0 or -errno. */
 int activity_own(const struct sluice_msg_activity *about, int fd);
 
+/* Before all else of a launch that meets SHIM_IDLE: every gate is shut by the one line that this
+ * touches, and whoever is held by it waits for activity_mark to say more. No lock. True: raised, so
+ * that activity_settle must follow. */
+static inline bool activity_raise(void)
+{
+	struct sluice_activity_device *device =
+		atomic_load_explicit(&shim.idle, memory_order_relaxed);
+	uint64_t old = atomic_load_explicit(&device->word, memory_order_relaxed);
+	uint64_t new = (uint64_t)(sluice_activity_epoch(old) + 1) << 32 | SLUICE_ACTIVITY_RAISED;
+
+	return !sluice_activity_active(old) &&
+	       atomic_compare_exchange_strong_explicit(&device->word, &old, new,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* After the launch: lowers what was raised and never marked. Takes the lock. */
+void activity_settle(void);
+
 /* One more stream has work; the first of a request is expected to end at drain_ns (0: unknown). */
 void activity_mark(struct gate *gate, uint64_t now_ns, uint64_t drain_ns);
 
 /* One stream less; idle since now if that was the last. */
 void activity_clear(struct gate *gate, uint64_t now_ns);
+
+/* Whether the tenant's requests are marked has changed. With gate->lock. */
+void activity_tracked(struct gate *gate);
 
 /* A call that will show a drain is about to wait: what the clear touches is fetched. */
 void activity_warm(const struct gate *gate);

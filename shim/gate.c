@@ -91,7 +91,7 @@ static void arrival_count(struct gate *gate, const struct gate_view *view)
 {
 	uint64_t arrival_ns;
 
-	if (!view->active || !view->activity)
+	if (!view->active || !view->activity || !view->is_told)
 		return;
 	arrival_ns = books_load(&view->activity->busy_since_ns);
 	if (arrival_ns == gate->arrival_ns)
@@ -210,8 +210,13 @@ _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream
 
 void gate_raise(struct gate *gate, struct stream_state *stream, uint64_t key)
 {
-	uint64_t now_ns = sluice_now_ns();
+	uint64_t now_ns;
 
+	/* All of it is cold after the wait for a request; fetched side by side. */
+	__builtin_prefetch(&gate->lock, 1);
+	activity_warm(gate);
+	request_warm(gate, key);
+	now_ns = sluice_now_ns();
 	futex_lock(&gate->lock);
 	books_follow(gate);
 	if (!stream->dead && stream->gate == gate && request_is_tracked(gate))

@@ -21,7 +21,8 @@ struct gate_view {
 	uint64_t in_flight_ns; /* launched, not seen complete */
 	uint64_t done_ns;      /* expected end of the work in flight */
 	uint64_t moved_ns;
-	bool active; /* a latency tenant has work */
+	bool active;  /* a latency tenant has work */
+	bool is_told; /* active: what else the page says is of this request already */
 	/* The one to wait for; where none is active, the last that was */
 	const struct sluice_activity_device *activity;
 	uint32_t wake;		/* its futex word, read before its activity was */

@@ -10,6 +10,7 @@
 #define FAR_NS 10000000u /* the longest sleep of all */
 #define LEAST_NS 20000u	 /* shorter sleeps cost more than they wait */
 #define CREDIT_NS 1000000u
+#define TOLD_NS 20000u /* so long, the owner is taken to be about to say when it drains */
 
 static void relax(void)
 {
@@ -132,6 +133,23 @@ static void wait_window(struct gate *gate, const struct gate_hold *hold, uint64_
 	sleep_on(&grant->epoch, epoch, now_ns + sleep_ns, now_ns);
 }
 
+/* To the predicted drain; a request that has just begun is about to say when that is. */
+static void wait_active(struct gate *gate, const struct gate_view *view,
+			const struct gate_hold *hold, uint64_t now_ns)
+{
+	const _Atomic uint32_t *wake = &view->activity->wake;
+
+	if (!view->is_told && now_ns - hold->since_ns < TOLD_NS) {
+		for (int i = 0; i < 16; i++)
+			relax();
+		return;
+	}
+	if (hold->until_ns)
+		wait_until(gate, hold, wake, view->wake, now_ns);
+	else
+		sleep_on(wake, view->wake, now_ns + FAR_NS, now_ns);
+}
+
 void gate_wait(struct gate *gate, const struct gate_view *view, struct gate_hold *hold,
 	       uint64_t now_ns)
 {
@@ -140,10 +158,7 @@ void gate_wait(struct gate *gate, const struct gate_view *view, struct gate_hold
 	switch (hold->reason) {
 	case GATE_ACTIVE:
 		hold->waited = view->activity;
-		if (hold->until_ns)
-			wait_until(gate, hold, &view->activity->wake, view->wake, now_ns);
-		else
-			sleep_on(&view->activity->wake, view->wake, now_ns + FAR_NS, now_ns);
+		wait_active(gate, view, hold, now_ns);
 		break;
 	case GATE_GUARD: wait_guard(gate, hold, now_ns); break;
 	case GATE_QUIET:

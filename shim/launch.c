@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "activity.h"
 #include "capture.h"
 #include "inflight.h"
 #include "known.h"
@@ -249,7 +250,8 @@ static void launch_raise(uint64_t tag, CUstream key)
 	struct launch_seat *seat = launch_seat(key);
 	struct gate *gate;
 
-	if (seat->key != key || seat->stream->handle != key || (shim_thread.busy | shim_flags()) ||
+	if (seat->key != key || seat->stream->handle != key ||
+	    (shim_thread.busy | (shim_flags() & ~SHIM_IDLE)) ||
 	    !atomic_load_explicit(&seat->stream->quiet, memory_order_relaxed))
 		return;
 	gate = seat->stream->gate;
@@ -257,17 +259,14 @@ static void launch_raise(uint64_t tag, CUstream key)
 		gate_raise(gate, seat->stream, tag);
 }
 
-void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstream key,
-		  struct sample_what what, uint32_t flags)
+static void launch_look(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstream key,
+			struct sample_what what, uint32_t flags, bool is_raised)
 {
 	struct predict_entry *entry;
 	bool is_sampled;
 	uint32_t number;
 	int saved = errno;
 
-	*launch = (struct launch){.way = LAUNCH_FOREIGN};
-	if (launch_is_inert())
-		return;
 	launch->way = LAUNCH_ADMITTED;
 	launch_raise(tag, key);
 	if (launch_retry(tag, guess_ns, key, what))
@@ -286,6 +285,9 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 	launch->way = LAUNCH_NOTED;
 	if (atomic_load_explicit(&launch->stream->quiet, memory_order_relaxed))
 		gate_raise(launch->gate, launch->stream, tag);
+	/* Held itself, as one above its gpu.max is, it must hold nobody. */
+	if (unlikely(is_raised))
+		activity_settle();
 	entry = launch_entry(tag, guess_ns, what, launch->gate, &number);
 	sample_harvest(&launch_predict);
 	is_sampled = wants_sample(entry, flags);
@@ -294,6 +296,22 @@ void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstre
 	if (is_sampled)
 		launch->sample = sample_begin(launch->stream, launch->gate, entry, what);
 	errno = saved;
+}
+
+void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstream key,
+		  struct sample_what what, uint32_t flags)
+{
+	/* Others launch until it is raised. Nothing is, by what a capture or the driver launches. */
+	bool is_raised = !shim_thread.busy &&
+			 atomic_load_explicit(&shim.flags, memory_order_acquire) == SHIM_IDLE &&
+			 activity_raise();
+
+	*launch = (struct launch){.way = LAUNCH_FOREIGN};
+	if (launch_is_inert())
+		return;
+	launch_look(launch, tag, guess_ns, key, what, flags, is_raised);
+	if (unlikely(is_raised))
+		activity_settle();
 }
 
 void launch_end(struct launch *launch, CUresult result)
@@ -315,7 +333,7 @@ bool launch_is_gated(CUstream key)
 	struct stream_state *stream;
 	struct gate *gate;
 
-	if (shim_thread.busy || (shim_flags() & ~SHIM_PROFILING))
+	if (shim_thread.busy || (shim_flags() & ~(SHIM_PROFILING | SHIM_IDLE)))
 		return false;
 	stream = stream_peek(key, launch_thread_number());
 	gate = stream ? stream->gate : NULL;

@@ -53,6 +53,7 @@ void request_retrack(struct gate *gate)
 	}
 	while (gate->marked)
 		activity_clear(gate, sluice_now_ns());
+	activity_tracked(gate);
 	device->started_ns = 0;
 }
 
@@ -99,6 +100,14 @@ void request_launch(struct stream_state *stream, uint64_t key, uint64_t now_ns)
 		open_request(gate, key, now_ns);
 	else
 		activity_mark(gate, now_ns, 0);
+}
+
+void request_warm(const struct gate *gate, uint64_t key)
+{
+	const struct request_device *device = &devices[gate->index];
+
+	__builtin_prefetch(&device->started_ns, 1);
+	__builtin_prefetch(&device->kinds[key % KINDS], 1);
 }
 
 static void count(_Atomic uint64_t *counter)

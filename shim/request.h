@@ -29,6 +29,9 @@ void request_retrack(struct gate *gate);
  * which the length of such a request is remembered. */
 void request_launch(struct stream_state *stream, uint64_t key, uint64_t now_ns);
 
+/* request_launch is about to come: what it touches is fetched. */
+void request_warm(const struct gate *gate, uint64_t key);
+
 /* The stream was seen complete up to launched_ns. True: nothing more has been launched since, and
  * its mark is gone. */
 bool request_drained(struct stream_state *stream, uint64_t launched_ns, uint64_t now_ns);

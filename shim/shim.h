@@ -32,6 +32,7 @@
 #define SHIM_CAPTURES (1u << 2)	   /* shim.captures_open is not zero */
 #define SHIM_AWAY (1u << 3)	   /* the arbiter is gone or hung: the fail mode governs time */
 #define SHIM_PROFILING (1u << 4)
+#define SHIM_IDLE (1u << 5) /* latency tenants: the next launch begins with activity_raise */
 #define SHIM_FOREIGN (SHIM_UNREADY | SHIM_PASSTHROUGH)
 #define SHIM_MAX_ORDINALS 64 /* GPUs that a process can see; those beyond are not managed */
 
@@ -56,6 +57,9 @@ struct shim_device {
 struct shim {
 	_Atomic uint32_t flags; /* SHIM_* */
 	_Atomic uint32_t captures_open;
+	/* With SHIM_IDLE: the own activity, to be raised; never NULL again once it is set. Beside the
+	 * flags, since nothing else is at hand that early. */
+	_Atomic(struct sluice_activity_device *) idle;
 	struct futex_lock lock; /* slow paths: attach, register, fork */
 	uint32_t device_count;	/* what the driver shows; 0 until ready */
 	uint64_t mem_deadline_ns;

@@ -242,9 +242,13 @@ struct sluice_escrow {
  * `word` = {epoch:32 high, active:32 low}: active counts the streams with work of a request.
  * Both change in one compare-and-swap (acq_rel); epoch moves at every change. A clear is made
  * only if the epoch is still the one read before the drain was seen.
+ * SLUICE_ACTIVITY_RAISED in place of the count: a request has begun, the rest of the line and the
+ * count will say more at once.
  * `wake` is the futex that best-effort gates sleep on: bumped, with release, after every change
  * of `word` to active 0, and then at most one waiter is woken, which wakes the next.
  */
+#define SLUICE_ACTIVITY_RAISED UINT32_MAX
+
 struct sluice_activity_device {
 	_Atomic uint64_t word;
 	_Atomic uint32_t wake;

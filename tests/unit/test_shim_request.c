@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of a latency-critical process: marked, cleared, timed. */
+#include "activity.h"
 #include "shim_rig.h"
 
 #define KERNEL 0x7000
@@ -305,6 +306,33 @@ START_TEST(the_end_is_predicted_once_the_kind_is_known)
 }
 END_TEST
 
+/* The first launch raises before it looks at anything; one that turns out to be nobody's request
+ * lowers it again and wakes who was held by it. */
+START_TEST(what_is_raised_and_not_marked_is_lowered)
+{
+	uint32_t wake;
+
+	rig_launch(KERNEL);
+	ck_assert_uint_eq(active(), 1);
+	ck_assert(!(shim_flags() & SHIM_IDLE));
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	ck_assert_uint_eq(active(), 0);
+	ck_assert(shim_flags() & SHIM_IDLE);
+	wake = atomic_load(&device->wake);
+	ck_assert(activity_raise());
+	ck_assert_uint_eq(active(), SLUICE_ACTIVITY_RAISED);
+	ck_assert(!activity_raise());
+	activity_settle();
+	ck_assert_uint_eq(active(), 0);
+	ck_assert_uint_ne(atomic_load(&device->wake), wake);
+	/* Marked meanwhile: it stays. */
+	ck_assert(activity_raise());
+	rig_launch(KERNEL);
+	activity_settle();
+	ck_assert_uint_eq(active(), 1);
+}
+END_TEST
+
 START_TEST(busy_since_survives_gaps_shorter_than_the_guard)
 {
 	uint64_t busy_ns;
@@ -358,6 +386,7 @@ int main(void)
 	tcase_add_test(tcase, in_excess_it_is_held_and_holds_nobody);
 	tcase_add_test(tcase, late_requests_are_counted_against_the_target);
 	tcase_add_test(tcase, the_end_is_predicted_once_the_kind_is_known);
+	tcase_add_test(tcase, what_is_raised_and_not_marked_is_lowered);
 	tcase_add_test(tcase, busy_since_survives_gaps_shorter_than_the_guard);
 	tcase_add_test(tcase, a_graph_opens_a_request_as_well);
 	suite_add_tcase(suite, tcase);
