@@ -128,8 +128,8 @@ unset SLUICE_TENANT
 i=0
 while [ $i -lt 3 ]; do
 	with_shim predicted gate 1 600 predicted
-	with_shim unpredicted gate 1 400 unpredicted
-	with_shim crowd16 gate 16 600 predicted
+	with_shim unpredicted gate 1 800 unpredicted
+	with_shim crowd16 gate 16 800 predicted
 	i=$((i + 1))
 done
 exec 9>&-
@@ -189,7 +189,9 @@ END {
 	put("gate_cpu_us", median("predicted.open_cpu"), "", "CPU time of the waiter for one opening")
 	put("gate_unpredicted_rel", median("unpredicted.open_p50") / median("unpredicted.wake_p50"), 1.2,
 	    "unpredicted, over a bare futex wake")
+	put("gate_bare_wake_us", median("unpredicted.wake_p50"), "", "the bare wake of that row")
 	put("preempt_us_p99", median("crowd16.raise_p99"), 1, "request -> last best-effort launch, 16 processes")
+	put("preempt_bare_us_p99", median("crowd16.store_p99"), "", "the same with nothing but a store")
 	put("preempt_launches_max", most("crowd16.raise_launches"), 1, "launches of one thread after it")
 	put("arbiter_cpu_idle_pct", median("arbiter.idle"), 1, "64 processes, of one core")
 	put("arbiter_cpu_64_pct", median("arbiter.loaded"), 5, "the same, all at work")
