@@ -108,6 +108,24 @@ SLUICE_LOG=error under named -- "$samples/vecadd" >"$out/named" 2>"$out/named.er
 	say_bad 'vecadd as named: failed'
 [ -s "$out/named.err" ] && say_bad "vecadd as named: $(cat "$out/named.err")"
 
+# ---- a machine without a driver: the program runs, and a hint says what would help ----
+cat >"$out/finds.c" <<'C'
+#include <dlfcn.h>
+int main(void)
+{
+	return dlopen("libcuda.so.1", RTLD_LAZY) ? 3 : 0;
+}
+C
+${CC:-gcc} -o "$out/finds" "$out/finds.c" -ldl || say_bad 'the look for a driver was not built'
+if "$out/finds"; then
+	env LD_PRELOAD="$(preload_list)" "$sluice" run --socket="$out/socket" -- touch "$out/ran" \
+		2>"$out/hint" || say_bad 'no driver: run failed'
+	[ -e "$out/ran" ] || say_bad 'no driver: the program did not run'
+	if [ "$(wc -l <"$out/hint")" != 1 ] || ! grep -q 'sluice run --simulated$' "$out/hint"; then
+		say_bad "no driver: not the one hint: $(cat "$out/hint")"
+	fi
+fi
+
 # ---- as many connections as a user may have ----
 for name in one two three; do
 	begin "$name" under open -- "$samples/memhog" --total 64 --hold 60

@@ -142,6 +142,10 @@ static int check_preload(void)
 		return cmd_fail("libsluice.so is not loaded into programs started from here%s%s; "
 				"see `sluice doctor`",
 				probe.loader_says[0] ? ": " : "", probe.loader_says);
+	/* The program may need none, or find its own. */
+	if (!probe.driver)
+		fprintf(stderr, "sluice: no driver is found here (libcuda.so.1): a CUDA program "
+				"finds no GPU; try a simulated one: sluice run --simulated\n");
 	return 0;
 }
 
