@@ -262,6 +262,13 @@ uint64_t link_target_ns(void)
 	return channel ? atomic_load_explicit(&channel->target_ns, memory_order_relaxed) : 0;
 }
 
+bool link_counts_ranges(void)
+{
+	struct sluice_channel *channel = channel_now();
+
+	return channel && channel->range[0];
+}
+
 bool link_channel(void **ret_base, size_t *ret_bytes)
 {
 	struct sluice_channel *channel = channel_now();

@@ -59,6 +59,9 @@ bool link_want(uint32_t device_index, uint64_t cost_ns);
 /* The arbiter's target on S, ns; 0: none. */
 uint64_t link_target_ns(void);
 
+/* Does the target count NVTX ranges, not the requests that the shim sees? */
+bool link_counts_ranges(void);
+
 /* The channel's mapping, for its registration with the driver; false: not attached. */
 bool link_channel(void **ret_base, size_t *ret_bytes);
 

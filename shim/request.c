@@ -5,10 +5,11 @@
 #include "link.h"
 #include "sluice/clock.h"
 
-#define KINDS 64      /* of requests, told apart by what they launch first */
-#define KNOWN_AFTER 3 /* requests of a kind before its end is predicted */
-#define SMOOTHING 8   /* a new length counts one eighth ... */
-#define STEP 64	      /* ... and moves the mean by a sixty-fourth of itself at most */
+#define KINDS 64		   /* of requests, told apart by what they launch first */
+#define KNOWN_AFTER 3		   /* requests of a kind before its end is predicted */
+#define RANGE_KIND 0x72616e6765ull /* of ranges: there is one name a tenant */
+#define SMOOTHING 8		   /* a new length counts one eighth ... */
+#define STEP 64			   /* ... and moves the mean by a sixty-fourth of itself at most */
 
 struct request_kind {
 	uint64_t key;
@@ -17,7 +18,9 @@ struct request_kind {
 };
 
 struct request_device {
-	uint64_t started_ns; /* 0: none open */
+	uint64_t started_ns;			 /* 0: none open */
+	uint64_t last_started_ns, last_ended_ns; /* whatever comes of it; 0: never */
+	uint64_t range_ended_ns;		 /* the last that was noted */
 	uint32_t kind;
 	bool alone;			/* nothing of another process ran when it started */
 	uint64_t launched_ns, launches; /* of the gate, when it started */
@@ -84,7 +87,7 @@ static void open_request(struct gate *gate, uint64_t key, uint64_t now_ns)
 	if (kind->key != key)
 		*kind = (struct request_kind){.key = key};
 	device->kind = (uint32_t)(key % KINDS);
-	device->started_ns = now_ns;
+	device->started_ns = device->last_started_ns = now_ns;
 	device->alone = is_alone(gate);
 	sum_launched(gate, &device->launched_ns, &device->launches);
 	activity_mark(gate, now_ns, kind->seen < KNOWN_AFTER ? 0 : now_ns + kind->length_ns);
@@ -136,11 +139,18 @@ static void kind_learn(struct request_kind *kind, uint64_t length_ns)
 }
 
 /* For the arbiter's controller. Single writer: gate->lock. */
-static void note_request(struct gate *gate, const struct request_device *device, uint64_t end_ns)
+static void ring_add(struct gate *gate, const struct sluice_request_record *record)
 {
 	struct sluice_request_ring *ring =
 		&sluice_channel_of(gate->page, gate->index)->request[gate->index];
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+
+	ring->record[head % SLUICE_REQUEST_RECORDS] = *record;
+	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+}
+
+static void note_request(struct gate *gate, const struct request_device *device, uint64_t end_ns)
+{
 	struct sluice_request_record record = {.start_ns = device->started_ns,
 					       .end_ns = end_ns,
 					       .kind = device->kinds[device->kind].key};
@@ -154,8 +164,7 @@ static void note_request(struct gate *gate, const struct request_device *device,
 		record.launched_ns = launched_ns - device->launched_ns;
 		record.launches = (uint32_t)(launches - device->launches);
 	}
-	ring->record[head % SLUICE_REQUEST_RECORDS] = record;
-	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
+	ring_add(gate, &record);
 }
 
 static void close_request(struct gate *gate, uint64_t now_ns)
@@ -170,10 +179,11 @@ static void close_request(struct gate *gate, uint64_t now_ns)
 	length_ns = now_ns - device->started_ns;
 	note_request(gate, device, now_ns);
 	device->started_ns = 0;
+	device->last_ended_ns = now_ns;
 	kind_learn(kind, length_ns);
 	sluice_hist_add(&gate->page->service, length_ns);
 	count(&counters->requests);
-	if (target_ns && length_ns > target_ns)
+	if (target_ns && length_ns > target_ns && !link_counts_ranges())
 		count(&counters->requests_late);
 	if (device->alone && is_alone(gate))
 		count(&counters->requests_alone);
@@ -203,6 +213,52 @@ bool request_drained(struct stream_state *stream, uint64_t launched_ns, uint64_t
 	}
 	request_stream_drained(stream, now_ns);
 	return true;
+}
+
+/* Its first launch: of the range before it if that ended later than this one came. */
+static uint64_t range_start(const struct request_device *device, uint64_t arrival_ns,
+			    uint64_t end_ns)
+{
+	uint64_t ready_ns =
+		arrival_ns > device->range_ended_ns ? arrival_ns : device->range_ended_ns;
+
+	if (device->last_started_ns > ready_ns && device->last_started_ns <= end_ns)
+		return device->last_started_ns;
+	return ready_ns < end_ns ? ready_ns : end_ns;
+}
+
+/* With gate->lock. */
+static void note_range(struct gate *gate, uint64_t arrival_ns, uint64_t end_ns)
+{
+	struct request_device *device = &devices[gate->index];
+	uint64_t target_ns = link_target_ns();
+	struct sluice_request_record record = {.arrival_ns = arrival_ns,
+					       .end_ns = end_ns,
+					       .kind = RANGE_KIND,
+					       .flags = SLUICE_REQUEST_RANGE};
+
+	if (!device->tracked || (!device->started_ns && device->last_ended_ns < arrival_ns))
+		return;
+	record.start_ns = range_start(device, arrival_ns, end_ns);
+	device->range_ended_ns = end_ns;
+	ring_add(gate, &record);
+	if (target_ns && end_ns - arrival_ns > target_ns)
+		count(&gate->page->counters.requests_late);
+}
+
+void request_range(uint64_t arrival_ns, uint64_t end_ns)
+{
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		struct gate *gate = gate_at(i);
+
+		if (!gate->page)
+			continue;
+		futex_lock(&gate->lock);
+		/* Its ends may have been seen in another order by two threads. */
+		if (gate->page && end_ns >= devices[i].range_ended_ns)
+			note_range(gate, arrival_ns, end_ns);
+		futex_unlock(&gate->lock);
+	}
 }
 
 void request_forked(void)

@@ -39,6 +39,10 @@ bool request_drained(struct stream_state *stream, uint64_t launched_ns, uint64_t
 /* A stream that is not quiet goes away, or has become quiet: one mark less. now_ns 0: look. */
 void request_stream_drained(struct stream_state *stream, uint64_t now_ns);
 
+/* A range that counts as a request has been open for so long: noted on each device that had work in
+ * it. Not with gate->lock. */
+void request_range(uint64_t arrival_ns, uint64_t end_ns);
+
 void request_forked(void);
 
 #endif

@@ -8,6 +8,8 @@
 #include "link.h"
 #include "mem.h"
 #include "mem_pool.h"
+#include "nvtx.h"
+#include "range.h"
 #include "shim_log.h"
 
 /*
@@ -30,6 +32,8 @@ static void shim_forked(void)
 	mem_pool_forked();
 	gate_forked();
 	link_forked();
+	range_forked();
+	nvtx_forked();
 }
 
 /* The driver answers "not initialised" before cuInit, in a child of fork and while it unloads. */

@@ -198,7 +198,8 @@ struct sluice_channel {
 	uint64_t session;	       /* the arbiter's number for this connection */
 	_Atomic uint64_t heartbeat_ns; /* the arbiter is alive; every 100 ms */
 	_Atomic uint64_t target_ns;    /* latency tenants: absolute target on S; 0: none */
-	uint8_t pad[96];
+	char range[64]; /* the arbiter's: the NVTX range that the target counts; empty: none */
+	uint8_t pad[32];
 	struct sluice_channel_device device[SLUICE_MAX_DEVICES];
 	/* An arbiter of version 1 makes a file that ends here: SLUICE_CHANNEL_LEAST_BYTES. */
 	struct sluice_request_ring request[SLUICE_MAX_DEVICES];

@@ -11,6 +11,7 @@
 #include "daemon/devices.h"
 #include "daemon/estimates.h"
 #include "daemon/reclaim.h"
+#include "daemon/requests.h"
 #include "daemon/ticks.h"
 #include "daemon/why.h"
 #include "sluice/escrow.h"
@@ -32,6 +33,16 @@ static uint64_t new_session(void)
 	return session;
 }
 
+void process_show_target(struct process *process)
+{
+	struct sluice_channel *channel = process_channel(process);
+	const struct config_target *target = &process->tenant->conf.target;
+	const char *range = strncmp(target->of, "range:", 6) ? "" : target->of + 6;
+
+	atomic_store(&channel->target_ns, target->p99_ns);
+	sluice_wire_text(channel->range, sizeof(channel->range), range);
+}
+
 static int make_pages(struct process *process)
 {
 	struct sluice_channel *channel;
@@ -49,7 +60,7 @@ static int make_pages(struct process *process)
 	channel->version = SLUICE_PAGES_VERSION;
 	channel->session = process->session;
 	atomic_store(&channel->heartbeat_ns, process->arbiter->now_ns);
-	atomic_store(&channel->target_ns, process->tenant->conf.target.p99_ns);
+	process_show_target(process);
 	escrow = (struct sluice_escrow *)process->escrow.base;
 	escrow->magic = SLUICE_ESCROW_MAGIC;
 	escrow->version = SLUICE_PAGES_VERSION;
@@ -177,6 +188,7 @@ void process_destroy(struct process *process, const char *why)
 	activity_forget(process);
 	process_keep_tally(process);
 	process_take_estimates(process);
+	requests_take(process);
 	why_take(process);
 	event.reclaim = reclaim_process(process);
 	arbiter->process[process->index] = NULL;

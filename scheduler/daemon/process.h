@@ -90,6 +90,8 @@ void process_destroy(struct process *process, const char *why);
  * (a process that lost its connection registers again); -errno, and why. */
 int process_attach(struct process *process, const struct sluice_msg_device *message,
 		   uint32_t *ret_local, const char **ret_why);
+/* Writes the target into its page. */
+void process_show_target(struct process *process);
 /* Keeps what it has measured. */
 void process_take_estimates(struct process *process);
 /* The index in the pages; -1: it has not registered the device. */

@@ -109,8 +109,7 @@ static void reload_pages(struct arbiter *arbiter)
 
 		if (!process)
 			continue;
-		atomic_store(&process_channel(process)->target_ns,
-			     process->tenant->conf.target.p99_ns);
+		process_show_target(process);
 		/* The core repeats no grant that has not changed, but `progress` may have. */
 		for (uint32_t local = 0; local < SLUICE_MAX_DEVICES; local++) {
 			if (process->local[local].used)

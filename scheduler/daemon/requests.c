@@ -114,16 +114,19 @@ static void requests_read(struct process *process, uint32_t local)
 	}
 }
 
+void requests_take(struct process *process)
+{
+	for (uint32_t local = 0; process->latency && local < SLUICE_MAX_DEVICES; local++) {
+		if (process->local[local].used)
+			requests_read(process, local);
+	}
+}
+
 void requests_tick(struct arbiter *arbiter)
 {
 	for (uint32_t i = 0; i < arbiter->process_end; i++) {
-		struct process *process = arbiter->process[i];
-
-		for (uint32_t local = 0; process && process->latency && local < SLUICE_MAX_DEVICES;
-		     local++) {
-			if (process->local[local].used)
-				requests_read(process, local);
-		}
+		if (arbiter->process[i])
+			requests_take(arbiter->process[i]);
 	}
 	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *process = arbiter->process[i];

@@ -10,6 +10,8 @@
 
 #include "daemon/process.h"
 
+/* Of one process: its last ones, when it ends. */
+void requests_take(struct process *process);
 void requests_tick(struct arbiter *arbiter);
 
 #endif

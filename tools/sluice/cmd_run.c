@@ -130,6 +130,16 @@ static bool is_preloaded(void)
 	return preload && strstr(preload, "/libsluice.so");
 }
 
+/* NVTX hands its ranges to one injection; the one that was set gets them from ours. */
+static int set_ranges(const char *shim)
+{
+	const char *other = secure_getenv("NVTX_INJECTION64_PATH");
+
+	if (other && *other && strcmp(other, shim) && setenv("SLUICE_NVTX_NEXT", other, 1))
+		return -1;
+	return setenv("NVTX_INJECTION64_PATH", shim, 1);
+}
+
 static int check_preload(void)
 {
 	struct probe probe;
@@ -180,7 +190,7 @@ int cmd_run(int argc, char **argv)
 		r = ask_arbiter(&options, program);
 	if (r)
 		return r;
-	if (!is_preloaded() && prepend("LD_PRELOAD", shim, ':'))
+	if ((!is_preloaded() && prepend("LD_PRELOAD", shim, ':')) || set_ranges(shim))
 		return cmd_fail("out of memory");
 	r = check_preload();
 	if (r)
