@@ -12,7 +12,7 @@
 #include "shim_log.h"
 
 #define ATTACH_NS (2 * SLUICE_NS_PER_S) /* for an arbiter that is there and slow */
-#define ANSWER_NS (2 * SLUICE_NS_PER_S) /* for a device: without it, unmanaged for life */
+#define ANSWER_NS (2 * SLUICE_NS_PER_S) /* for a device: without it, unmanaged for a while */
 #define QUERY_NS (500 * SLUICE_NS_PER_MS)
 #define HUNG_NS SLUICE_NS_PER_S		  /* without a heartbeat */
 #define LOOK_NS (5 * SLUICE_NS_PER_MS)	  /* between two looks for a hang-up */
@@ -20,6 +20,7 @@
 
 static struct {
 	_Atomic uint32_t away;
+	bool has_asked;		   /* for a session; under session.lock */
 	_Atomic uint64_t look_ns;  /* when to look at the socket again */
 	_Atomic uint64_t retry_ns; /* when to connect again */
 	_Atomic uint32_t mail[SLUICE_MAX_DEVICES];
@@ -72,31 +73,6 @@ static void device_home(uint32_t ordinal, uint32_t index)
 	gate_rehome(index, ordinal, page);
 }
 
-int link_device_register(uint32_t ordinal)
-{
-	struct shim_device *device = &shim.device[ordinal];
-	struct sluice_msg_device about;
-	struct sluice_msg_device_ok ok;
-	int saved = errno;
-	int result;
-
-	futex_lock(&session.lock);
-	result = device_ask(ordinal, 0, &about, &ok);
-	if (!result) {
-		session.device[ok.index] =
-			(struct session_device){.used = true, .ordinal = ordinal};
-		device->index = ok.index;
-		memcpy(device->uuid, about.uuid, sizeof(device->uuid));
-		atomic_store_explicit(&device->escrow, &session.escrow->device[ok.index].word,
-				      memory_order_release);
-		device_home(ordinal, ok.index);
-		atomic_store_explicit(&device->state, SHIM_DEVICE_MANAGED, memory_order_release);
-	}
-	futex_unlock(&session.lock);
-	errno = saved;
-	return result;
-}
-
 /* ---- the session's life -------------------------------------------------------------------------------- */
 
 static void set_away(bool away)
@@ -107,23 +83,32 @@ static void set_away(bool away)
 	shim_log(SHIM_LOG_ERROR, away ? "arbiter gone or hung" : "arbiter back");
 }
 
+/* Nobody listens or answers, or has hung up. */
+static bool is_away(int error)
+{
+	return error == -EAGAIN || error == -ECONNREFUSED || error == -ECONNRESET ||
+	       error == -ENOTCONN || error == -EPIPE || error == -ETIMEDOUT;
+}
+
 int link_attach(void)
 {
 	int saved = errno;
 	int result;
 
 	futex_lock(&session.lock);
-	result = session_greet();
+	result = session.greeted ? 0 : session_greet();
 	if (!result)
-		result = session_welcome(sluice_now_ns() + ATTACH_NS);
-	if (result)
+		result = session_welcome(sluice_now_ns() + (link_now.has_asked ? 0 : ATTACH_NS));
+	/* An answer may still come. */
+	if (result && result != -EAGAIN)
 		session_close();
+	link_now.has_asked = true;
 	shim.mem_deadline_ns = session.mem_deadline_ns;
 	futex_unlock(&session.lock);
 	errno = saved;
 	if (!result && !session.managed)
 		return -ECANCELED;
-	return result;
+	return is_away(result) || (result == -ENOENT && session_is_expected()) ? -EAGAIN : result;
 }
 
 static bool has_heartbeat(const struct sluice_channel *channel, uint64_t now_ns)
@@ -183,6 +168,46 @@ static void reconnect(uint64_t now_ns)
 		set_away(false);
 	else if (result != -EAGAIN)
 		session_close();
+}
+
+/* The session to ask in; where it is gone, a step towards the next. With session.lock. */
+static int session_again(uint64_t now_ns)
+{
+	if (session.fd < 0 || session.greeted) {
+		/* Whoever else looks at the socket must not take the answer for mail. */
+		set_away(true);
+		reconnect(now_ns);
+	} else if (!has_heartbeat(channel_now(), now_ns)) {
+		return -ETIMEDOUT;
+	}
+	return session.fd < 0 || session.greeted ? -ENOTCONN : 0;
+}
+
+int link_device_register(uint32_t ordinal)
+{
+	struct shim_device *device = &shim.device[ordinal];
+	struct sluice_msg_device about;
+	struct sluice_msg_device_ok ok;
+	int saved = errno;
+	int result;
+
+	futex_lock(&session.lock);
+	result = session_again(sluice_now_ns());
+	if (!result)
+		result = device_ask(ordinal, 0, &about, &ok);
+	if (!result) {
+		session.device[ok.index] =
+			(struct session_device){.used = true, .ordinal = ordinal};
+		device->index = ok.index;
+		memcpy(device->uuid, about.uuid, sizeof(device->uuid));
+		atomic_store_explicit(&device->escrow, &session.escrow->device[ok.index].word,
+				      memory_order_release);
+		device_home(ordinal, ok.index);
+		atomic_store_explicit(&device->state, SHIM_DEVICE_MANAGED, memory_order_release);
+	}
+	futex_unlock(&session.lock);
+	errno = saved;
+	return is_away(result) ? -EAGAIN : result;
 }
 
 static void tick_away(struct sluice_channel *channel, uint64_t now_ns)
@@ -250,6 +275,11 @@ uint64_t link_hold_ns(void)
 	return session.fail_mode == SLUICE_FAIL_CLOSED ? UINT64_MAX : session.fail_deadline_ns;
 }
 
+uint64_t link_patience_ns(void)
+{
+	return session.fail_mode == SLUICE_FAIL_OPEN ? 0 : link_hold_ns();
+}
+
 bool link_is_up(void)
 {
 	return channel_now() && !atomic_load_explicit(&link_now.away, memory_order_relaxed);
@@ -283,6 +313,7 @@ void link_forked(void)
 {
 	session_forked();
 	link_now.away = 0;
+	link_now.has_asked = false;
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
 		link_now.mail[i] = 0;
 }

@@ -12,15 +12,21 @@
 #include <stdint.h>
 
 /*
- * Connects, says hello, maps the pages. Called once, under shim.lock, by the first hook after the
- * driver is initialised. 0: attached, and shim.mem_deadline_ns is set; -ECANCELED: attached, but
- * the tenant bypasses (managed = false); anything else: no arbiter, the process stays inert.
+ * Connects, says hello, maps the pages; under shim.lock. Only the first time it waits for an
+ * answer. 0: attached, and shim.mem_deadline_ns is set; -ECANCELED: attached, but the tenant
+ * bypasses (managed = false); -EAGAIN: no arbiter answers, but there should be one: it is asked for
+ * by the environment, or has a socket or a folder for it; anything else: there is none, or it
+ * refuses, and the process stays inert.
  */
 int link_attach(void);
 
 /* Under shim.lock. Sends DEVICE, and on DEVICE_OK fills in shim.device[ordinal] (index, channel,
- * escrow) and stores its state with release. */
+ * escrow) and stores its state with release. -EAGAIN: the arbiter is away or does not answer;
+ * other errors are for good. */
 int link_device_register(uint32_t ordinal);
+
+/* How long the fail mode holds up whoever needs an arbiter that is away; open: 0. */
+uint64_t link_patience_ns(void);
 
 /* True while the session answers; false: away, the pages stand as they were. */
 bool link_is_up(void);

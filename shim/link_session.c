@@ -88,12 +88,39 @@ static int connect_user(void)
 static int connect_any(void)
 {
 	const char *asked = secure_getenv(SLUICE_SOCKET_ENV);
-	int result;
+	int result, user;
 
 	if (asked && *asked)
 		return connect_to(asked);
 	result = connect_to(SLUICE_SOCKET_SYSTEM);
-	return result ? connect_user() : 0;
+	if (!result)
+		return 0;
+	/* One that has gone, or that we may not see, says more than none. */
+	user = connect_user();
+	return user == -ENOENT ? result : user;
+}
+
+static bool is_set(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value;
+}
+
+/* The unit keeps its folder while the arbiter restarts. */
+static bool has_system_folder(void)
+{
+	static const char socket_path[] = SLUICE_SOCKET_SYSTEM;
+	char folder[sizeof(socket_path)];
+
+	memcpy(folder, socket_path, sizeof(folder));
+	*strrchr(folder, '/') = 0;
+	return access(folder, F_OK) == 0;
+}
+
+bool session_is_expected(void)
+{
+	return is_set(SLUICE_SOCKET_ENV) || is_set("SLUICE_TENANT") || has_system_folder();
 }
 
 /* ---- the arbiter's own messages ---------------------------------------------------------------- */

@@ -41,6 +41,9 @@ struct session {
 
 extern struct session session;
 
+/* Should there be an arbiter, although nothing stands where its socket should? */
+bool session_is_expected(void);
+
 /* Connects and says hello; does not wait. 0 or -errno. */
 int session_greet(void);
 

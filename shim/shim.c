@@ -11,6 +11,35 @@
 #include "nvtx.h"
 #include "range.h"
 #include "shim_log.h"
+#include "sluice/clock.h"
+
+#define RETRY_FIRST_NS (100 * SLUICE_NS_PER_MS)
+#define RETRY_MOST_NS (10 * SLUICE_NS_PER_S)
+#define PATIENCE_STEP_NS (10 * SLUICE_NS_PER_MS) /* fail modes that hold: between two attempts */
+
+/* ---- trying again ------------------------------------------------------------------------------ */
+
+/* A launch of a process that waits for its arbiter costs this look at the clock. */
+static bool is_early(const struct shim_retry *retry)
+{
+	uint64_t due_ns = atomic_load_explicit(&retry->due_ns, memory_order_relaxed);
+
+	return due_ns && sluice_now_ns() < due_ns;
+}
+
+/* True: for the first time. */
+static bool retry_later(struct shim_retry *retry)
+{
+	uint64_t interval_ns = retry->interval_ns ? 2 * retry->interval_ns : RETRY_FIRST_NS;
+	bool is_first = !retry->interval_ns;
+
+	retry->interval_ns = interval_ns < RETRY_MOST_NS ? interval_ns : RETRY_MOST_NS;
+	atomic_store_explicit(&retry->due_ns, sluice_now_ns() + retry->interval_ns,
+			      memory_order_relaxed);
+	return is_first;
+}
+
+/* ---- attaching --------------------------------------------------------------------------------- */
 
 /*
  * In the child, with the forking thread alone. CUDA does not work in it (the driver answers "not
@@ -25,6 +54,7 @@ static void shim_forked(void)
 	atomic_store_explicit(&shim.flags, SHIM_UNREADY, memory_order_relaxed);
 	atomic_store_explicit(&shim.captures_open, 0, memory_order_relaxed);
 	shim.lock = (struct futex_lock){0};
+	shim.attach = (struct shim_retry){0};
 	shim.device_count = 0;
 	while (devices--)
 		shim.device[devices] = (struct shim_device){0};
@@ -46,7 +76,13 @@ static bool driver_is_up(void)
 	       result != CUDA_ERROR_NOT_FOUND;
 }
 
-/* With the lock, once in the life of a process. */
+static void say_unmanaged(int error)
+{
+	shim_log(error == -ECANCELED ? SHIM_LOG_INFO : SHIM_LOG_ERROR, "not managed: %s",
+		 error == -ECANCELED ? "the tenant bypasses" : "no arbiter");
+}
+
+/* With the lock. */
 static void attach(void)
 {
 	static bool fork_watched;
@@ -60,9 +96,13 @@ static void attach(void)
 		count = 0;
 	shim.device_count = (uint32_t)count;
 	error = fork_watched ? link_attach() : -ENOMEM;
+	if (error == -EAGAIN) {
+		if (retry_later(&shim.attach))
+			say_unmanaged(error);
+		return;
+	}
 	if (error)
-		shim_log(error == -ECANCELED ? SHIM_LOG_INFO : SHIM_LOG_ERROR, "not managed: %s",
-			 error == -ECANCELED ? "the tenant bypasses" : "no arbiter");
+		say_unmanaged(error);
 	shim_set_flags(error ? SHIM_PASSTHROUGH : 0, SHIM_UNREADY);
 }
 
@@ -70,12 +110,12 @@ bool shim_enter_slow(void)
 {
 	int saved = errno;
 
-	if (shim_thread.busy || (shim_flags() & SHIM_PASSTHROUGH))
+	if (shim_thread.busy || (shim_flags() & SHIM_PASSTHROUGH) || is_early(&shim.attach))
 		return false;
 	shim_thread.busy = 1;
 	if (real_load_driver() && driver_is_up()) {
 		futex_lock(&shim.lock);
-		if (shim_flags() & SHIM_UNREADY)
+		if ((shim_flags() & SHIM_UNREADY) && !is_early(&shim.attach))
 			attach();
 		futex_unlock(&shim.lock);
 	}
@@ -85,29 +125,51 @@ bool shim_enter_slow(void)
 	return shim_thread.busy;
 }
 
+/* ---- devices ----------------------------------------------------------------------------------- */
+
+static void pause_step(void)
+{
+	static const _Atomic uint32_t never;
+
+	(void)futex_wait(&never, 0, sluice_now_ns() + PATIENCE_STEP_NS);
+}
+
+/* With the lock. An arbiter that is away may be back at a later use; till then launches go on
+ * without it, unless the fail mode holds them. */
+static void device_register(struct shim_device *device)
+{
+	uint64_t start_ns = sluice_now_ns(), patience_ns = link_patience_ns();
+	int error = link_device_register(device->ordinal);
+
+	while (error == -EAGAIN && sluice_now_ns() - start_ns < patience_ns) {
+		pause_step();
+		error = link_device_register(device->ordinal);
+	}
+	if (error == -EAGAIN && !retry_later(&device->registration))
+		return;
+	if (error)
+		shim_log(SHIM_LOG_ERROR, "device %u: not managed, error %d", device->ordinal,
+			 -error);
+	if (error && error != -EAGAIN)
+		atomic_store_explicit(&device->state, SHIM_DEVICE_UNMANAGED, memory_order_release);
+}
+
 struct shim_device *shim_device_slow(CUdevice ordinal)
 {
 	struct shim_device *device;
 	int saved = errno;
-	int error;
 
 	if (ordinal < 0 || ordinal >= SHIM_MAX_ORDINALS)
 		return NULL;
 	device = &shim.device[ordinal];
-	if (atomic_load_explicit(&device->state, memory_order_relaxed) == SHIM_DEVICE_UNMANAGED)
+	if (atomic_load_explicit(&device->state, memory_order_relaxed) == SHIM_DEVICE_UNMANAGED ||
+	    is_early(&device->registration))
 		return NULL;
 	futex_lock(&shim.lock);
-	if (atomic_load_explicit(&device->state, memory_order_relaxed) == SHIM_DEVICE_NEW) {
+	if (atomic_load_explicit(&device->state, memory_order_relaxed) == SHIM_DEVICE_NEW &&
+	    !is_early(&device->registration)) {
 		device->ordinal = (uint32_t)ordinal;
-		error = link_device_register((uint32_t)ordinal);
-		if (error) {
-			shim_log(SHIM_LOG_ERROR, "device %d: not managed, error %d", ordinal,
-				 -error);
-			/* An arbiter that is away may be back at the next use. */
-			if (error != -ENOTCONN && error != -ETIMEDOUT)
-				atomic_store_explicit(&device->state, SHIM_DEVICE_UNMANAGED,
-						      memory_order_release);
-		}
+		device_register(device);
 	}
 	futex_unlock(&shim.lock);
 	errno = saved;

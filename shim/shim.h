@@ -15,8 +15,10 @@
  * session behind us, and marks the thread busy until shim_leave. A hook may read shim.flags for
  * the states that only some of them care about.
  *
- * Life: unready -> (first hook after the driver is initialised: one attempt to attach) -> attached
- * or inert. A child of fork starts again at unready and owns nothing: no pages, no charges.
+ * Life: unready -> (first hook after the driver is initialised: an attempt to attach) -> attached
+ * or inert. Where there should be an arbiter and none answers, it stays unready and tries again at
+ * times (shim.attach). A child of fork starts again at unready and owns nothing: no pages, no
+ * charges.
  */
 
 #include <stdatomic.h>
@@ -27,8 +29,8 @@
 #include "real.h"
 #include "sluice/pages.h"
 
-#define SHIM_UNREADY (1u << 0)	   /* no attempt to attach yet; set again in a child of fork */
-#define SHIM_PASSTHROUGH (1u << 1) /* no arbiter at the first attempt, or the tenant bypasses */
+#define SHIM_UNREADY (1u << 0)	   /* not attached so far; set again in a child of fork */
+#define SHIM_PASSTHROUGH (1u << 1) /* there is no arbiter, or the tenant bypasses */
 #define SHIM_CAPTURES (1u << 2)	   /* shim.captures_open is not zero */
 #define SHIM_AWAY (1u << 3)	   /* the arbiter is gone or hung: the fail mode governs time */
 #define SHIM_PROFILING (1u << 4)
@@ -42,6 +44,12 @@ enum shim_device_state {
 	SHIM_DEVICE_UNMANAGED, /* refused, or more than SLUICE_MAX_DEVICES */
 };
 
+/* When an arbiter that did not answer is asked again: at growing intervals. Under shim.lock. */
+struct shim_retry {
+	_Atomic uint64_t due_ns; /* any thread; 0: now */
+	uint64_t interval_ns;	 /* 0: it has not failed yet */
+};
+
 /* Written in link_device_register under shim.lock, then `state` with release. */
 struct shim_device {
 	_Atomic uint32_t state; /* enum shim_device_state */
@@ -52,6 +60,7 @@ struct shim_device {
 	_Atomic(_Atomic uint64_t *) escrow; /* the word; escrow_client.h has the steps */
 	_Atomic uint32_t waiters;	    /* threads that wait for credit */
 	_Atomic uint32_t debt_units;	    /* used beyond `granted` after a change of pages */
+	struct shim_retry registration;
 };
 
 struct shim {
@@ -61,7 +70,8 @@ struct shim {
 	 * flags, since nothing else is at hand that early. */
 	_Atomic(struct sluice_activity_device *) idle;
 	struct futex_lock lock; /* slow paths: attach, register, fork */
-	uint32_t device_count;	/* what the driver shows; 0 until ready */
+	struct shim_retry attach;
+	uint32_t device_count; /* what the driver shows; 0 until ready */
 	uint64_t mem_deadline_ns;
 	struct shim_device device[SHIM_MAX_ORDINALS];
 };
@@ -81,7 +91,7 @@ static inline uint32_t shim_flags(void)
 	return atomic_load_explicit(&shim.flags, memory_order_relaxed);
 }
 
-/* Attaches once; keeps errno. */
+/* Attaches, if it is time to try; keeps errno. */
 bool shim_enter_slow(void);
 
 static inline bool shim_enter(void)

@@ -239,9 +239,96 @@ END_TEST
 START_TEST(no_arbiter_is_no_session)
 {
 	ck_assert(!setenv("SLUICE_SOCKET", "/nonexistent/sock", 1));
-	ck_assert_int_eq(link_attach(), -ENOENT);
+	/* Named, and so expected; by what is no folder there can be none. */
+	ck_assert_int_eq(link_attach(), -EAGAIN);
+	ck_assert(!setenv("SLUICE_SOCKET", "/dev/null/sock", 1));
+	ck_assert_int_eq(link_attach(), -ENOTDIR);
 	ck_assert(!link_is_up());
 	ck_assert_int_eq(link_mem_request(0, 1, 0), -ENOTCONN);
+}
+END_TEST
+
+/* Only the first attempt waits; the answer to a later one is taken up at the next. */
+START_TEST(an_arbiter_that_comes_later_is_found)
+{
+	fake_arbiter_init(&rig.fake);
+	fake_arbiter_start(&rig.fake);
+	fake_arbiter_stop(&rig.fake);
+	ck_assert(!setenv("SLUICE_SOCKET", rig.fake.path, 1));
+	ck_assert_int_eq(link_attach(), -EAGAIN);
+	fake_arbiter_start(&rig.fake);
+	rig_await(link_attach() == 0);
+	ck_assert(link_is_up());
+	fake_arbiter_stop(&rig.fake);
+	fake_arbiter_finish(&rig.fake);
+	link_forked();
+}
+END_TEST
+
+/* ---- registration ----------------------------------------------------------------------------- */
+
+static void forget_device(void)
+{
+	shim.device[0] = (struct shim_device){0};
+	session.device[0] = (struct session_device){0};
+}
+
+START_TEST(a_device_is_registered_with_the_next_arbiter)
+{
+	forget_device();
+	fake_arbiter_stop(&rig.fake);
+	ck_assert_ptr_null(shim_device(0));
+	ck_assert_uint_eq(shim.device[0].state, SHIM_DEVICE_NEW);
+	ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	fake_arbiter_start(&rig.fake);
+	rig_await(shim_device(0) != NULL);
+	rig_again(1);
+	rig_launch(KERNEL);
+	ck_assert_uint_gt(rig_launches(), 0);
+}
+END_TEST
+
+/* It is not asked, and waited for, at each launch. */
+START_TEST(an_arbiter_that_hangs_is_asked_less_and_less)
+{
+	uint64_t first_ns, second_ns;
+
+	forget_device();
+	rig.fake.is_mute = true;
+	ck_assert_ptr_null(shim_device(0));
+	first_ns = shim.device[0].registration.interval_ns;
+	ck_assert_uint_gt(first_ns, 0);
+	for (int i = 0; i < 100; i++)
+		ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+	shim.device[0].registration.due_ns = 0;
+	ck_assert_ptr_null(shim_device(0));
+	second_ns = shim.device[0].registration.interval_ns;
+	ck_assert_uint_ge(second_ns, 2 * first_ns);
+	rig.fake.is_mute = false;
+	rig_await(shim_device(0) != NULL);
+	ck_assert_uint_eq(rig.fake.sessions, 1);
+}
+END_TEST
+
+static void *register_device(void *closure)
+{
+	*(_Atomic bool *)closure = shim_device(0) != NULL;
+	return NULL;
+}
+
+/* What holds launches holds the first one as well. */
+START_TEST(closed_waits_for_the_registration)
+{
+	_Atomic bool is_registered = false;
+	pthread_t thread;
+
+	forget_device();
+	fake_arbiter_stop(&rig.fake);
+	ck_assert(!pthread_create(&thread, NULL, register_device, &is_registered));
+	usleep(50000);
+	fake_arbiter_start(&rig.fake);
+	pthread_join(thread, NULL);
+	ck_assert(is_registered);
 }
 END_TEST
 
@@ -256,6 +343,8 @@ int main(void)
 	tcase_set_timeout(open_case, 60);
 	tcase_add_test(open_case, hello_names_the_tenant_and_no_session);
 	tcase_add_test(open_case, a_dead_arbiter_opens_the_gates);
+	tcase_add_test(open_case, a_device_is_registered_with_the_next_arbiter);
+	tcase_add_test(open_case, an_arbiter_that_hangs_is_asked_less_and_less);
 	tcase_add_test(open_case, a_held_launch_goes_on_when_the_arbiter_dies);
 	tcase_add_test(open_case, a_session_is_taken_up_again);
 	tcase_add_test(open_case, memory_in_use_moves_to_the_new_page);
@@ -269,11 +358,13 @@ int main(void)
 	suite_add_tcase(suite, old);
 	tcase_add_checked_fixture(closed, start_closed, rig_finish);
 	tcase_add_test(closed, closed_waits_for_the_arbiter);
+	tcase_add_test(closed, closed_waits_for_the_registration);
 	suite_add_tcase(suite, closed);
 	tcase_add_checked_fixture(hold, start_hold, rig_finish);
 	tcase_add_test(hold, hold_waits_up_to_its_deadline);
 	suite_add_tcase(suite, hold);
 	tcase_add_test(alone, no_arbiter_is_no_session);
+	tcase_add_test(alone, an_arbiter_that_comes_later_is_found);
 	suite_add_tcase(suite, alone);
 	return rig_run(suite);
 }
