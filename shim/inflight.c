@@ -89,9 +89,11 @@ void inflight_mark(struct stream_state *stream)
 {
 	struct stream_mark *mark;
 	uint64_t launched_ns;
+	int cancel;
 
 	if (!may_place(stream))
 		return;
+	cancel = cancel_hold();
 	futex_lock(&stream->lock);
 	launched_ns = atomic_load_explicit(&stream->launched_ns, memory_order_relaxed);
 	mark = &stream->mark[stream->head % STREAM_MARKS];
@@ -106,6 +108,7 @@ void inflight_mark(struct stream_state *stream)
 		marker_context_leave(pushed);
 	}
 	futex_unlock(&stream->lock);
+	cancel_resume(cancel);
 }
 
 bool inflight_is_due(struct stream_state *stream, uint64_t least_ns)
@@ -243,11 +246,14 @@ static bool poll_stream(struct stream_state *stream, uint64_t now_ns)
 
 static void events_destroy(struct stream_state *stream)
 {
+	struct own_calls calls = own_calls_begin();
+
 	for (uint32_t i = 0; i < STREAM_MARKS; i++) {
 		if (stream->mark[i].event)
 			(void)real.cuEventDestroy_v2(stream->mark[i].event);
 		stream->mark[i].event = NULL;
 	}
+	own_calls_end(calls);
 }
 
 /* A dead stream whose marks have landed is done, and its word free. */

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cancel.h"
 #include "stream_state.h"
 
 /* Predicted work between two markers of a stream, for a window. */
@@ -39,15 +40,16 @@ bool inflight_ask(struct stream_state *stream, uint32_t thread);
  * one, and would fill the window for ever: it counts as complete. With gate->lock. */
 void inflight_write_off(struct gate *gate, uint64_t now_ns);
 
-/* ---- relaxed capture mode around driver calls of our own ---- */
+/* ---- around driver calls of our own: relaxed capture mode, and no cancellation ---- */
 
 struct own_calls {
 	CUstreamCaptureMode mode;
+	int cancel;
 };
 
 static inline struct own_calls own_calls_begin(void)
 {
-	struct own_calls calls = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+	struct own_calls calls = {.mode = CU_STREAM_CAPTURE_MODE_RELAXED, .cancel = cancel_hold()};
 
 	(void)real.cuThreadExchangeStreamCaptureMode(&calls.mode);
 	return calls;
@@ -56,6 +58,7 @@ static inline struct own_calls own_calls_begin(void)
 static inline void own_calls_end(struct own_calls calls)
 {
 	(void)real.cuThreadExchangeStreamCaptureMode(&calls.mode);
+	cancel_resume(calls.cancel);
 }
 
 #endif

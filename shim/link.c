@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cancel.h"
 #include "escrow_client.h"
 #include "gate.h"
 #include "link_device.h"
@@ -32,12 +33,31 @@ static struct sluice_channel *channel_now(void)
 	return atomic_load_explicit(&session.channel, memory_order_acquire);
 }
 
-static bool session_trylock(void)
+/* Both return what session_release takes; session_try: -1, somebody else holds it. */
+static int session_hold(void)
+{
+	int cancel = cancel_hold();
+
+	futex_lock(&session.lock);
+	return cancel;
+}
+
+static int session_try(void)
 {
 	uint32_t free_state = 0;
+	int cancel = cancel_hold();
 
-	return atomic_compare_exchange_strong_explicit(&session.lock.state, &free_state, 1,
-						       memory_order_acquire, memory_order_relaxed);
+	if (atomic_compare_exchange_strong_explicit(&session.lock.state, &free_state, 1,
+						    memory_order_acquire, memory_order_relaxed))
+		return cancel;
+	cancel_resume(cancel);
+	return -1;
+}
+
+static void session_release(int cancel)
+{
+	futex_unlock(&session.lock);
+	cancel_resume(cancel);
 }
 
 /* ---- devices --------------------------------------------------------------------------------------- */
@@ -92,10 +112,10 @@ static bool is_away(int error)
 
 int link_attach(void)
 {
-	int saved = errno;
+	int saved = errno, cancel;
 	int result;
 
-	futex_lock(&session.lock);
+	cancel = session_hold();
 	result = session.greeted ? 0 : session_greet();
 	if (!result)
 		result = session_welcome(sluice_now_ns() + (link_now.has_asked ? 0 : ATTACH_NS));
@@ -104,7 +124,7 @@ int link_attach(void)
 		session_close();
 	link_now.has_asked = true;
 	shim.mem_deadline_ns = session.mem_deadline_ns;
-	futex_unlock(&session.lock);
+	session_release(cancel);
 	errno = saved;
 	if (!result && !session.managed)
 		return -ECANCELED;
@@ -188,10 +208,10 @@ int link_device_register(uint32_t ordinal)
 	struct shim_device *device = &shim.device[ordinal];
 	struct sluice_msg_device about;
 	struct sluice_msg_device_ok ok;
-	int saved = errno;
+	int saved = errno, cancel;
 	int result;
 
-	futex_lock(&session.lock);
+	cancel = session_hold();
 	result = session_again(sluice_now_ns());
 	if (!result)
 		result = device_ask(ordinal, 0, &about, &ok);
@@ -205,15 +225,19 @@ int link_device_register(uint32_t ordinal)
 		device_home(ordinal, ok.index);
 		atomic_store_explicit(&device->state, SHIM_DEVICE_MANAGED, memory_order_release);
 	}
-	futex_unlock(&session.lock);
+	session_release(cancel);
 	errno = saved;
 	return is_away(result) ? -EAGAIN : result;
 }
 
 static void tick_away(struct sluice_channel *channel, uint64_t now_ns)
 {
-	if (now_ns < atomic_load_explicit(&link_now.look_ns, memory_order_relaxed) ||
-	    !session_trylock())
+	int cancel;
+
+	if (now_ns < atomic_load_explicit(&link_now.look_ns, memory_order_relaxed))
+		return;
+	cancel = session_try();
+	if (cancel < 0)
 		return;
 	atomic_store_explicit(&link_now.look_ns, now_ns + LOOK_NS, memory_order_relaxed);
 	if (link_now.away && session.fd >= 0 && !session.greeted) {
@@ -225,7 +249,7 @@ static void tick_away(struct sluice_channel *channel, uint64_t now_ns)
 		atomic_store_explicit(&link_now.retry_ns, now_ns + RETRY_NS, memory_order_relaxed);
 		reconnect(now_ns);
 	}
-	futex_unlock(&session.lock);
+	session_release(cancel);
 }
 
 /* Mail, and whether the other end is there. */
@@ -233,6 +257,7 @@ static void tick_up(struct sluice_channel *channel, uint32_t device_index, uint6
 {
 	uint32_t mail = atomic_load_explicit(&channel->device[device_index].grant.mail,
 					     memory_order_acquire);
+	int cancel;
 
 	if (!has_heartbeat(channel, now_ns)) {
 		set_away(true);
@@ -241,7 +266,8 @@ static void tick_up(struct sluice_channel *channel, uint32_t device_index, uint6
 	if (mail == atomic_load_explicit(&link_now.mail[device_index], memory_order_relaxed) &&
 	    now_ns < atomic_load_explicit(&link_now.look_ns, memory_order_relaxed))
 		return;
-	if (!session_trylock())
+	cancel = session_try();
+	if (cancel < 0)
 		return;
 	atomic_store_explicit(&link_now.look_ns, now_ns + LOOK_NS, memory_order_relaxed);
 	atomic_store_explicit(&link_now.mail[device_index], mail, memory_order_relaxed);
@@ -249,7 +275,7 @@ static void tick_up(struct sluice_channel *channel, uint32_t device_index, uint6
 		set_away(true);
 		atomic_store_explicit(&link_now.retry_ns, now_ns, memory_order_relaxed);
 	}
-	futex_unlock(&session.lock);
+	session_release(cancel);
 }
 
 enum link_state link_tick(uint32_t device_index, uint64_t now_ns)
@@ -323,14 +349,15 @@ void link_forked(void)
 bool link_want(uint32_t device_index, uint64_t cost_ns)
 {
 	struct sluice_msg_want want = {.device = device_index, .cost_ns = cost_ns};
-	int saved = errno;
+	int saved = errno, cancel;
 
 	/* Whoever has the lock may be waiting for an answer. */
-	if (!session_trylock())
+	cancel = session_try();
+	if (cancel < 0)
 		return false;
 	if (!session.greeted)
 		session_tell(&want, SLUICE_MSG_WANT, sizeof(want));
-	futex_unlock(&session.lock);
+	session_release(cancel);
 	errno = saved;
 	return true;
 }
@@ -345,15 +372,15 @@ int link_mem_request(uint32_t device_index, uint32_t units, uint64_t deadline_ns
 {
 	struct sluice_msg_mem question = {.device = device_index, .units = units}, reply;
 	struct sluice_packet answer;
-	int saved = errno;
+	int saved = errno, cancel;
 	int result = -ENOTCONN;
 
 	if (!is_up_now(device_index))
 		return result;
-	futex_lock(&session.lock);
+	cancel = session_hold();
 	result = session_ask(&question, SLUICE_MSG_MEM_REQUEST, sizeof(question), deadline_ns,
 			     &answer);
-	futex_unlock(&session.lock);
+	session_release(cancel);
 	if (!result) {
 		sluice_wire_copy(&answer, &reply, sizeof(reply));
 		sluice_wire_close_fds(&answer);
@@ -368,15 +395,15 @@ int link_mem_query(uint32_t device_index, uint64_t *ret_max_bytes, uint64_t *ret
 	struct sluice_msg_mem question = {.device = device_index};
 	struct sluice_msg_mem_state reply;
 	struct sluice_packet answer;
-	int saved = errno;
+	int saved = errno, cancel;
 	int result = -ENOTCONN;
 
 	if (!is_up_now(device_index))
 		return result;
-	futex_lock(&session.lock);
+	cancel = session_hold();
 	result = session_ask(&question, SLUICE_MSG_MEM_QUERY, sizeof(question),
 			     sluice_now_ns() + QUERY_NS, &answer);
-	futex_unlock(&session.lock);
+	session_release(cancel);
 	if (!result) {
 		sluice_wire_copy(&answer, &reply, sizeof(reply));
 		sluice_wire_close_fds(&answer);

@@ -111,6 +111,8 @@ static CUdeviceptr context_word(CUcontext context, struct sluice_channel_device 
 
 void marker_context_dying(CUcontext context, bool landed)
 {
+	int cancel = cancel_hold();
+
 	futex_lock(&state.lock);
 	for (uint32_t i = 0; i < CONTEXTS; i++) {
 		struct marker_context *record = &state.context[i];
@@ -128,6 +130,7 @@ void marker_context_dying(CUcontext context, bool landed)
 			record->page = NULL;
 	}
 	futex_unlock(&state.lock);
+	cancel_resume(cancel);
 }
 
 /* ---- words -------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "cancel.h"
 #include "gate.h"
 #include "link.h"
 #include "mem.h"
@@ -114,10 +115,13 @@ bool shim_enter_slow(void)
 		return false;
 	shim_thread.busy = 1;
 	if (real_load_driver() && driver_is_up()) {
+		int cancel = cancel_hold();
+
 		futex_lock(&shim.lock);
 		if ((shim_flags() & SHIM_UNREADY) && !is_early(&shim.attach))
 			attach();
 		futex_unlock(&shim.lock);
+		cancel_resume(cancel);
 	}
 	if (shim_flags() & SHIM_FOREIGN)
 		shim_thread.busy = 0;
@@ -157,7 +161,7 @@ static void device_register(struct shim_device *device)
 struct shim_device *shim_device_slow(CUdevice ordinal)
 {
 	struct shim_device *device;
-	int saved = errno;
+	int saved = errno, cancel;
 
 	if (ordinal < 0 || ordinal >= SHIM_MAX_ORDINALS)
 		return NULL;
@@ -165,6 +169,7 @@ struct shim_device *shim_device_slow(CUdevice ordinal)
 	if (atomic_load_explicit(&device->state, memory_order_relaxed) == SHIM_DEVICE_UNMANAGED ||
 	    is_early(&device->registration))
 		return NULL;
+	cancel = cancel_hold();
 	futex_lock(&shim.lock);
 	if (atomic_load_explicit(&device->state, memory_order_relaxed) == SHIM_DEVICE_NEW &&
 	    !is_early(&device->registration)) {
@@ -172,6 +177,7 @@ struct shim_device *shim_device_slow(CUdevice ordinal)
 		device_register(device);
 	}
 	futex_unlock(&shim.lock);
+	cancel_resume(cancel);
 	errno = saved;
 	return atomic_load_explicit(&device->state, memory_order_acquire) == SHIM_DEVICE_MANAGED
 		       ? device

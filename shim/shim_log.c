@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "cancel.h"
+
 static _Atomic unsigned int level_now;
 
 struct line {
@@ -82,7 +84,7 @@ void shim_log_init(void)
 void shim_log(enum shim_log_level level, const char *format, ...)
 {
 	struct line line = {0};
-	int saved = errno;
+	int saved = errno, cancel;
 	va_list args;
 
 	if ((unsigned int)level > atomic_load_explicit(&level_now, memory_order_relaxed))
@@ -94,8 +96,10 @@ void shim_log(enum shim_log_level level, const char *format, ...)
 	format_line(&line, format, args);
 	va_end(args);
 	line.text[line.length++] = '\n';
+	cancel = cancel_hold();
 	/* A reader that went away is no business of the application's: no second try. */
 	if (write(STDERR_FILENO, line.text, line.length) < 0)
 		errno = saved;
+	cancel_resume(cancel);
 	errno = saved;
 }

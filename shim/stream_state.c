@@ -221,14 +221,17 @@ static struct stream_state *make(const struct stream_name *name, struct gate *ga
 {
 	struct stream_state *stream;
 	CUcontext context = context_of(name);
+	int cancel;
 
 	if (!context)
 		return NULL;
+	cancel = cancel_hold();
 	table_lock();
 	stream = table_look_up(name);
 	if (!stream || !stream->gate || stream->dead)
 		stream = make_room(name, stream, gate, context);
 	table_unlock();
+	cancel_resume(cancel);
 	return stream ? stream : crowd_of(gate);
 }
 

@@ -165,6 +165,30 @@ START_TEST(memory_is_asked_for)
 }
 END_TEST
 
+static void *ask_for_memory(void *closure)
+{
+	(void)link_mem_request(0, 1, sluice_now_ns() + 200 * MS);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* The session is not left locked. */
+START_TEST(a_thread_may_be_cancelled_while_it_waits)
+{
+	pthread_t thread;
+	void *ended;
+
+	rig.fake.is_mute = true;
+	ck_assert(!pthread_create(&thread, NULL, ask_for_memory, NULL));
+	rig_await(session.lock.state);
+	ck_assert(!pthread_cancel(thread));
+	ck_assert(!pthread_join(thread, &ended));
+	ck_assert_ptr_eq(ended, PTHREAD_CANCELED);
+	ck_assert_uint_eq(session.lock.state, 0);
+	rig.fake.is_mute = false;
+}
+END_TEST
+
 /* Only what is certain in a child: it has no session, and it does not touch the parent's. */
 START_TEST(a_child_of_fork_is_unattached)
 {
@@ -351,6 +375,7 @@ int main(void)
 	tcase_add_test(open_case, a_hung_arbiter_counts_as_gone_until_it_beats_again);
 	tcase_add_test(open_case, a_closed_descriptor_is_replaced);
 	tcase_add_test(open_case, memory_is_asked_for);
+	tcase_add_test(open_case, a_thread_may_be_cancelled_while_it_waits);
 	tcase_add_test(open_case, a_child_of_fork_is_unattached);
 	suite_add_tcase(suite, open_case);
 	tcase_add_checked_fixture(old, start_old, rig_finish);
