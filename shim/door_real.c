@@ -18,9 +18,11 @@ static const struct real_name real_names[] = {
 #include "hooks.def"
 };
 
+static CUresult real_unready(void);
+
 struct real_table real = {
-#define HOOK(symbol, base, version, class) .symbol = (__typeof__(symbol) *)(void *)real_missing,
-#define USED(symbol) .symbol = (__typeof__(symbol) *)(void *)real_missing,
+#define HOOK(symbol, base, version, class) .symbol = (__typeof__(symbol) *)(void *)real_unready,
+#define USED(symbol) .symbol = (__typeof__(symbol) *)(void *)real_unready,
 #include "hooks.def"
 };
 
@@ -33,6 +35,12 @@ static _Atomic bool driver_pinned;
 CUresult real_missing(void)
 {
 	return CUDA_ERROR_NOT_FOUND;
+}
+
+/* Before cuInit, which fills the table, or the program has no driver. */
+static CUresult real_unready(void)
+{
+	return real_load() ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_NOT_FOUND;
 }
 
 static void real_fill(const struct object *driver)
@@ -67,6 +75,12 @@ bool real_load(void)
 	atomic_store_explicit(&driver_unloads, unloads, memory_order_relaxed);
 	atomic_store_explicit(&driver_high, driver.high, memory_order_release);
 	return true;
+}
+
+/* A program that is linked with the driver calls it without a look-up that we would see. */
+static __attribute__((constructor)) void real_load_early(void)
+{
+	(void)real_load();
 }
 
 bool real_holds(const void *address)

@@ -7,8 +7,9 @@
  * hook. The driver's header in its internal mode declares every versioned name and renames none,
  * so that a hook whose signature is wrong does not compile. Include this, never <cuda.h>.
  *
- * Filled from the loaded libcuda's own symbol table (real_load); until then, and for entries that
- * this driver lacks, a row answers CUDA_ERROR_NOT_FOUND. Rows change only while no hook has run
+ * Filled from the loaded libcuda's own symbol table (real_load): when the program starts, or by the
+ * look-up or the cuInit that comes first. Until then a row answers as a driver does before cuInit;
+ * for entries that this driver lacks, CUDA_ERROR_NOT_FOUND. Rows change only while no hook has run
  * yet: should a program unload the driver and load it elsewhere. Any thread; no lock.
  */
 

@@ -109,7 +109,9 @@ int main(int argc, char **argv)
 {
 	CUdevice device;
 	CUdeviceptr address;
+	CUstream stream;
 
+	CALL("stream before init", cuStreamCreate(&stream, 0));
 	CALL("alloc before init", cuMemAlloc(&address, 4096));
 	CALL("init", cuInit(0));
 	CALL("init again", cuInit(0));
