@@ -3,7 +3,8 @@
 #define SLUICE_SHIM_CAPTURE_H
 
 /*
- * The origins of open captures: which stream's end, or destruction, closes one. A begin that finds
+ * The origins of open captures: which stream's end, or destruction, or that of its context, closes
+ * one. A begin that finds
  * no room is never closed, and every launch goes the long way from then on. Any thread.
  */
 
@@ -16,6 +17,9 @@
 
 void capture_origin_add(CUstream key);
 bool capture_origin_remove(CUstream key);
+
+/* A context has gone, and its captures with it. device >= 0: all those of that device. */
+void capture_context_gone(CUcontext context, int device);
 
 /* Does the driver say that the stream captures? Right also for streams that joined a capture by an
  * event. True as well where the driver refuses to say: the legacy stream while a capture forbids

@@ -4,6 +4,7 @@
  * with it, without a call that we would see: its charges go back here. Contexts can also appear
  * through the runtime's private tables, so that none of the create hooks is ever relied on.
  */
+#include "capture.h"
 #include "launch.h"
 #include "mem.h"
 #include "mem_context.h"
@@ -71,6 +72,7 @@ static CUresult destroy(CUresult (*real_destroy)(CUcontext), CUcontext context)
 	stream_context_dying(context, -1);
 	result = real_destroy(context);
 	if (result == CUDA_SUCCESS) {
+		capture_context_gone(context, -1);
 		mem_context_gone(number);
 		mem_context_free(number);
 	} else {
@@ -103,6 +105,12 @@ CUresult CUDAAPI cuCtxDetach(CUcontext ctx)
 	return destroy(real.cuCtxDetach, ctx);
 }
 
+static void device_gone(CUdevice dev)
+{
+	capture_context_gone(NULL, dev);
+	mem_device_gone((uint32_t)dev);
+}
+
 static bool primary_is_active(CUdevice dev)
 {
 	unsigned int flags;
@@ -119,7 +127,7 @@ static CUresult primary_release(CUresult (*real_release)(CUdevice), CUdevice dev
 
 	if (result == CUDA_SUCCESS && !primary_is_active(dev)) {
 		stream_context_dying(NULL, dev);
-		mem_device_gone((uint32_t)dev);
+		device_gone(dev);
 	}
 	shim_leave();
 	return result;
@@ -149,7 +157,7 @@ static CUresult primary_reset(CUresult (*real_reset)(CUdevice), CUdevice dev)
 		stream_context_dying(NULL, dev);
 	result = real_reset(dev);
 	if (result == CUDA_SUCCESS && was_active)
-		mem_device_gone((uint32_t)dev);
+		device_gone(dev);
 	shim_leave();
 	return result;
 }

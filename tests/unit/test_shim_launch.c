@@ -396,6 +396,39 @@ START_TEST(a_destroyed_origin_ends_its_capture)
 }
 END_TEST
 
+static CUresult destroy_context(CUcontext context)
+{
+	return CUDA_SUCCESS;
+}
+
+static CUresult reset_device(CUdevice device)
+{
+	return CUDA_SUCCESS;
+}
+
+static CUresult is_active(CUdevice device, unsigned int *flags, int *active)
+{
+	*active = 1;
+	return CUDA_SUCCESS;
+}
+
+START_TEST(a_context_takes_its_captures_with_it)
+{
+	real.cuCtxDestroy_v2 = destroy_context;
+	real.cuDevicePrimaryCtxGetState = is_active;
+	real.cuDevicePrimaryCtxReset_v2 = reset_device;
+	cuStreamBeginCapture_v2(SCRIPT_STREAM(0), CU_STREAM_CAPTURE_MODE_RELAXED);
+	cuStreamBeginCapture_v2(SCRIPT_STREAM(1), CU_STREAM_CAPTURE_MODE_RELAXED);
+	ck_assert_int_eq(cuCtxDestroy_v2((CUcontext)(uintptr_t)0x999), CUDA_SUCCESS);
+	ck_assert(shim_flags() & SHIM_CAPTURES);
+	ck_assert_int_eq(cuCtxDestroy_v2(SCRIPT_CONTEXT), CUDA_SUCCESS);
+	ck_assert(!(shim_flags() & SHIM_CAPTURES));
+	cuStreamBeginCapture_v2(SCRIPT_STREAM(0), CU_STREAM_CAPTURE_MODE_RELAXED);
+	ck_assert_int_eq(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+	ck_assert(!(shim_flags() & SHIM_CAPTURES));
+}
+END_TEST
+
 START_TEST(a_large_copy_goes_in_pieces_under_the_gate)
 {
 	static char host[1];
@@ -458,6 +491,7 @@ int main(void)
 	tcase_add_test(tcase, two_pages_are_both_watched);
 	tcase_add_test(tcase, a_capturing_stream_is_not_touched);
 	tcase_add_test(tcase, a_destroyed_origin_ends_its_capture);
+	tcase_add_test(tcase, a_context_takes_its_captures_with_it);
 	tcase_add_test(tcase, a_large_copy_goes_in_pieces_under_the_gate);
 	tcase_add_test(tcase, an_unattached_process_only_passes_through);
 	suite_add_tcase(suite, tcase);
