@@ -224,6 +224,11 @@ void addrtable_sweep(struct addrtable *table,
 	}
 }
 
+void addrtable_forget(struct addrtable *table)
+{
+	*table = (struct addrtable){0};
+}
+
 void addrtable_reset(struct addrtable *table)
 {
 	for (unsigned int i = 0; i < ADDRTABLE_SHARDS; i++) {

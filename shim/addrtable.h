@@ -57,7 +57,11 @@ bool addrtable_unref(struct addrtable *table, uint64_t key, uint64_t mask, uint6
 void addrtable_sweep(struct addrtable *table,
 		     bool (*drop)(uint64_t key, uint64_t value, void *context), void *context);
 
-/* Empties the table without its locks: in a child of fork, or at the end of a test. */
+/* In a child of fork: empty, whoever held its locks. The storage stays where it is, since a thread
+ * may have been about to change it. */
+void addrtable_forget(struct addrtable *table);
+
+/* Empties the table without its locks: at the end of a test. */
 void addrtable_reset(struct addrtable *table);
 
 #endif

@@ -21,7 +21,7 @@ static struct addrtable pools;
 
 void mem_pool_forked(void)
 {
-	addrtable_reset(&pools);
+	addrtable_forget(&pools);
 }
 
 static struct mem_place place_of_stream(CUstream stream)

@@ -155,8 +155,8 @@ void mem_device_gone(uint32_t ordinal)
 
 void mem_forked(void)
 {
-	addrtable_reset(&addresses);
-	addrtable_reset(&arrays);
+	addrtable_forget(&addresses);
+	addrtable_forget(&arrays);
 	mem_context_forked();
 	mem_vmm_forked();
 }

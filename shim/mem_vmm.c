@@ -132,8 +132,8 @@ void mem_vmm_unmapped(uint64_t address, uint64_t bytes)
 
 void mem_vmm_forked(void)
 {
-	addrtable_reset(&handles);
-	addrtable_reset(&allocations);
-	addrtable_reset(&mapping_numbers);
-	addrtable_reset(&mapping_bytes);
+	addrtable_forget(&handles);
+	addrtable_forget(&allocations);
+	addrtable_forget(&mapping_numbers);
+	addrtable_forget(&mapping_bytes);
 }

@@ -5,6 +5,7 @@
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <stddef.h>
 
 #define KEYS 3000
@@ -139,6 +140,31 @@ START_TEST(the_last_reference_takes_the_entry_out)
 }
 END_TEST
 
+/* Of a shard that was growing, the child may see the new size with the old storage. */
+START_TEST(a_child_of_fork_leaves_what_it_cannot_trust)
+{
+	uint64_t value;
+	char *pages;
+	size_t half;
+
+	ck_assert_int_eq(addrtable_put(&table, 1, 1), 0);
+	half = sizeof(struct addr_entry) * 256;
+	pages = mmap(NULL, 2 * half, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(pages, MAP_FAILED);
+	for (unsigned int i = 0; i < ADDRTABLE_SHARDS; i++) {
+		table.shard[i].entry = (struct addr_entry *)pages;
+		table.shard[i].capacity = 512;
+		table.shard[i].lock.state = 1;
+	}
+	addrtable_forget(&table);
+	pages[2 * half - 1] = 1;
+	ck_assert(!addrtable_find(&table, 1, &value));
+	ck_assert_int_eq(addrtable_put(&table, 1, 2), 0);
+	munmap(pages, 2 * half);
+	addrtable_reset(&table);
+}
+END_TEST
+
 static bool is_odd(uint64_t key, uint64_t value, void *context)
 {
 	*(uint64_t *)context += value & 1;
@@ -213,6 +239,7 @@ int main(void)
 	tcase_add_test(tcase, key_zero_is_no_key);
 	tcase_add_test(tcase, what_is_replaced_is_told);
 	tcase_add_test(tcase, the_last_reference_takes_the_entry_out);
+	tcase_add_test(tcase, a_child_of_fork_leaves_what_it_cannot_trust);
 	tcase_add_test(tcase, a_sweep_takes_what_it_is_told_to);
 	tcase_add_test(tcase, threads_do_not_lose_entries);
 	suite_add_tcase(suite, tcase);
