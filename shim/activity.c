@@ -26,8 +26,8 @@ static struct {
 	_Atomic(struct gate *) idle_gate; /* of shim.idle */
 	unsigned char *base;		  /* PLACES places to read at, then our own page's */
 	struct activity_place place[SLUICE_MAX_DEVICES][SLUICE_MAX_ACTIVITY];
-	struct sluice_activity *own; /* NULL: we have none */
-	uint32_t own_device[SLUICE_MAX_DEVICES];
+	_Atomic(struct sluice_activity *) own; /* NULL: we have none */
+	_Atomic uint32_t own_device[SLUICE_MAX_DEVICES];
 } state;
 
 const _Atomic uint64_t activity_none;
@@ -178,7 +178,12 @@ uint32_t activity_generation(const struct sluice_activity_device *activity)
 
 static struct sluice_activity_device *own_device(const struct gate *gate)
 {
-	return state.own ? &state.own->device[state.own_device[gate->index]] : NULL;
+	/* Without the lock only as a hint of what to fetch. */
+	struct sluice_activity *own = atomic_load_explicit(&state.own, memory_order_acquire);
+	uint32_t device =
+		atomic_load_explicit(&state.own_device[gate->index], memory_order_relaxed);
+
+	return own ? &own->device[device] : NULL;
 }
 
 /* Changes the count of active streams; epoch moves, once for a raise and its mark. Only this process

@@ -124,7 +124,7 @@ static void reap(void)
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
 		struct gate *gate = gate_at(i);
 
-		if (!gate->stream_count)
+		if (!gate_is_made(gate))
 			continue;
 		futex_lock(&gate->lock);
 		inflight_poll(gate, sluice_now_ns());

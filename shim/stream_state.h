@@ -55,14 +55,20 @@ struct stream_state {
 	_Atomic uint64_t completed_ns;
 
 	struct futex_lock lock;
-	enum stream_track track;
-	uint32_t marker; /* index of the word; STREAM_NO_MARKER: none */
+	_Atomic(enum stream_track) track; /* read without the lock as a hint */
+	uint32_t marker;		  /* index of the word; STREAM_NO_MARKER: none */
 	uint32_t marker_page;
 	_Atomic uint32_t *word, *last;
 	_Atomic uint64_t marked_ns; /* launched_ns at the newest mark */
 	uint32_t head, tail;	    /* of the ring; counts */
 	struct stream_mark mark[STREAM_MARKS];
 };
+
+/* Has the gate ever had a page? Without its lock. */
+static inline bool gate_is_made(struct gate *gate)
+{
+	return atomic_load_explicit(&gate->page_number, memory_order_acquire) != 0;
+}
 
 /* The key of a stream argument: per_thread tells the ABI that the entry belongs to. */
 static inline CUstream stream_key(CUstream stream, bool per_thread)

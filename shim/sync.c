@@ -119,7 +119,7 @@ static void add_context(struct sync_point *point, CUcontext context, bool blocki
 	for (uint32_t index = 0; index < SLUICE_MAX_DEVICES; index++) {
 		struct gate *gate = gate_at(index);
 
-		if (!gate->stream_count)
+		if (!gate_is_made(gate))
 			continue;
 		futex_lock(&gate->lock);
 		for (uint32_t i = 0; i < gate->stream_count; i++) {
