@@ -2,15 +2,26 @@
 
 /* Activity pages of a latency-critical process: handed out, sealed, named in grants, revoked. */
 
-#include "daemon_fixture.h"
+#include <pthread.h>
+
+#include "daemon_rows.h"
 
 static struct shim a;
 
+static void begin_lease(const char *lease)
+{
+	char config[256];
+
+	snprintf(config, sizeof(config),
+		 "lease = \"%s\"; policy = \"slo\"; tenants = ( { name = \"live\"; class = "
+		 "\"latency-critical\"; match = { cgroup = \"*\"; }; }, { name = \"train\"; } );",
+		 lease);
+	fixture_begin(config);
+}
+
 static void begin(void)
 {
-	fixture_begin(
-		"lease = \"30 s\"; policy = \"slo\"; tenants = ( { name = \"live\"; class = "
-		"\"latency-critical\"; match = { cgroup = \"*\"; }; }, { name = \"train\"; } );");
+	begin_lease("30 s");
 }
 
 static struct sluice_activity *own_page;
@@ -120,6 +131,41 @@ START_TEST(test_stopped_latency_process)
 }
 END_TEST
 
+static void *move_epoch(void *unused)
+{
+	for (uint64_t epoch = 1;; epoch++) {
+		atomic_store(&own_page->device[0].word, epoch << 32 | 1);
+		usleep(1000);
+	}
+	return unused;
+}
+
+static void play_epochs(void *argument)
+{
+	pthread_t thread;
+
+	play_latency(argument);
+	ck_assert_int_eq(pthread_create(&thread, NULL, move_epoch, NULL), 0);
+}
+
+/* Nor does one that only says that it is busy, anew each time, and launches nothing. */
+START_TEST(test_epoch_is_no_sign_of_life)
+{
+	struct rows rows;
+	pid_t latency;
+	int fd;
+
+	begin_lease("1 s");
+	latency = fixture_process(play_epochs, NULL);
+	fd = tool_connect();
+	wait_until((status(fd, &rows), row_of(&rows, "live")->state & SLUICE_STATE_STALE));
+	ck_assert(has_note(&rows, "active without a sign of life"));
+	fixture_kill(latency);
+	close(fd);
+	fixture_end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("daemon activity");
@@ -130,6 +176,7 @@ int main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_activity_page);
 	tcase_add_test(tcase, test_stopped_latency_process);
+	tcase_add_test(tcase, test_epoch_is_no_sign_of_life);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
