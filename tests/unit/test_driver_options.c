@@ -7,6 +7,9 @@
 
 #include "driver_fixture.h"
 
+#include "device/model_impl.h"
+#include "device/segment.h"
+
 struct setting {
 	const char *name, *value;
 };
@@ -134,6 +137,40 @@ START_TEST(test_mps)
 }
 END_TEST
 
+static int priority_is(int32_t expected)
+{
+	struct sim_device *device;
+	const struct model *model;
+	CUcontext context;
+
+	if (cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+	    cuCtxSetCurrent(context) != CUDA_SUCCESS)
+		return 1;
+	device = sim_current_or_null()->device;
+	model = segment_model(device->segment);
+	return model->proc[device->proc].priority != expected;
+}
+
+static int is_normal(void)
+{
+	return priority_is(0);
+}
+
+static int is_below_normal(void)
+{
+	return priority_is(1);
+}
+
+START_TEST(test_priority_of_an_mps_client)
+{
+	CHILD(CUDA_SUCCESS, is_normal, {"SIMGPU_MPS", "1"});
+	CHILD(CUDA_SUCCESS, is_normal, {"SIMGPU_MPS", "1"}, {"CUDA_MPS_CLIENT_PRIORITY", "0"});
+	CHILD(CUDA_SUCCESS, is_below_normal, {"SIMGPU_MPS", "1"},
+	      {"CUDA_MPS_CLIENT_PRIORITY", "1"});
+	CHILD(CUDA_ERROR_INVALID_VALUE, NULL, {"CUDA_MPS_CLIENT_PRIORITY", "2"});
+}
+END_TEST
+
 /* The presets of the source tree, which this program lies below. */
 START_TEST(test_presets)
 {
@@ -167,6 +204,7 @@ int main(void)
 	tcase_add_test(tcase, test_devices);
 	tcase_add_test(tcase, test_visible);
 	tcase_add_test(tcase, test_mps);
+	tcase_add_test(tcase, test_priority_of_an_mps_client);
 	tcase_add_test(tcase, test_presets);
 	tcase_add_test(tcase, test_others);
 	suite_add_tcase(suite, tcase);

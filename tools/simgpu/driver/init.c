@@ -156,6 +156,14 @@ CUresult cuDriverGetVersion(int *driverVersion)
 	return CUDA_SUCCESS;
 }
 
+static void set_priority(struct sim_device *device, int32_t priority)
+{
+	segment_lock(device->segment);
+	(void)model_set_priority(segment_model(device->segment), sim_now_ns(), device->proc,
+				 priority);
+	segment_unlock(device->segment);
+}
+
 CUresult state_attach(struct sim_device *device)
 {
 	int err;
@@ -164,5 +172,7 @@ CUresult state_attach(struct sim_device *device)
 		return CUDA_SUCCESS;
 	err = segment_join(device->segment, &device->proc);
 	device->joined = err == 0;
+	if (device->joined && sim_options_get()->mps_priority)
+		set_priority(device, (int32_t)sim_options_get()->mps_priority);
 	return error_from_errno(err);
 }

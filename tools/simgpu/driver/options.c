@@ -197,6 +197,8 @@ CUresult options_read(struct options *ret_options)
 	shared->report = shared->report_path != NULL;
 	result = read_number("SIMGPU_THREADS", 1, MAX_THREADS, &shared->threads);
 	if (result == CUDA_SUCCESS)
+		result = read_number("CUDA_MPS_CLIENT_PRIORITY", 0, 1, &shared->mps_priority);
+	if (result == CUDA_SUCCESS)
 		result = read_number("SIMGPU_TIMING_ONLY", 0, 1, &timing_only);
 	if (result == CUDA_SUCCESS)
 		result = read_instance(ret_options);

@@ -17,6 +17,7 @@
  *	SIMGPU_REPORT=FILE    counters written at exit
  *	SIMGPU_TIMING_ONLY=1  kernels without PTX run as no-ops
  *	CUDA_VISIBLE_DEVICES  ordinals, as the real driver's
+ *	CUDA_MPS_CLIENT_PRIORITY=0|1  1: SMs go to processes without it first, as with MPS
  */
 
 #include "device/desc.h"

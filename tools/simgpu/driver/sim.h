@@ -161,6 +161,7 @@ struct sim_options {
 	bool report;		/* SIMGPU_REPORT=FILE: counters written at exit */
 	const char *report_path;
 	unsigned int threads; /* SIMGPU_THREADS; default: cores */
+	unsigned int mps_priority; /* CUDA_MPS_CLIENT_PRIORITY: 0 normal, 1 below it */
 };
 const struct sim_options *sim_options_get(void);
 
