@@ -12,7 +12,7 @@ lib=$(sed -n 's/^CUDA_LIB := //p' build/deps.mk)
 }
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-if ! ${CC:-gcc} -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$out/libcuda.so.1" \
+if ! ${CC:-gcc} -D_GNU_SOURCE -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$out/libcuda.so.1" \
 	tests/support/query_driver.c; then
 	exit 1
 fi
