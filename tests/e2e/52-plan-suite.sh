@@ -49,6 +49,7 @@ for mode in time mps; do
 			has targets/$target/$mode/$figure number
 		done
 	done
+	has arrivals/periodic/$mode/A number
 	has decode/$mode/step_p99 number
 	has decode/$mode/be number
 	has shares/$mode/err_1s number

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "device/desc.h"
 #include "plan/arrivals.h"
@@ -52,6 +53,18 @@ static int load_workload(const char *folder, const char *name, struct workload *
 	return r;
 }
 
+static int load_gaps(struct suite_catalog *catalog, const char *folder)
+{
+	char path[512];
+	int line = 0, r;
+
+	(void)snprintf(path, sizeof(path), "%s/gaps-recorded.txt", folder);
+	r = arrivals_load_gaps(path, &catalog->gaps, &catalog->n_gaps, &line);
+	if (r)
+		(void)fprintf(stderr, "%s:%d: no list of gaps: %s\n", path, line, strerror(-r));
+	return r;
+}
+
 static int load_workloads(struct suite_catalog *catalog, const char *folder)
 {
 	int r = load_workload(folder, "decode", &catalog->decode);
@@ -60,7 +73,7 @@ static int load_workloads(struct suite_catalog *catalog, const char *folder)
 		r = load_workload(folder, suite_lc_name[i], &catalog->lc[i]);
 	for (int i = 0; !r && i < SUITE_BE; i++)
 		r = load_workload(folder, suite_be_name[i], &catalog->be[i]);
-	return r;
+	return r ? r : load_gaps(catalog, folder);
 }
 
 /* ---- alone ---- */
@@ -148,6 +161,7 @@ int suite_catalog_load(struct suite_catalog *catalog, const char *device, const 
 
 void suite_catalog_free(struct suite_catalog *catalog)
 {
+	free(catalog->gaps);
 	workload_free(catalog->decode);
 	for (int i = 0; i < SUITE_LC; i++)
 		workload_free(catalog->lc[i]);

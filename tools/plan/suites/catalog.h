@@ -24,6 +24,8 @@ extern const char *const suite_lc_name[SUITE_LC], *const suite_be_name[SUITE_BE]
 struct suite_catalog {
 	struct model_desc device[SUITE_MODES];
 	struct workload *lc[SUITE_LC], *be[SUITE_BE], *decode;
+	uint64_t *gaps; /* recorded, as shares of their mean */
+	uint32_t n_gaps;
 	uint64_t lc_service_ns[SUITE_LC], decode_ns; /* alone, an iteration of each */
 	double be_rate[SUITE_BE];		     /* alone, nominal ns in a ns */
 };

@@ -23,6 +23,7 @@ void suite_do(struct suite *suite, const struct suite_job *job, struct suite_res
 	case SUITE_DECODE: suite_do_decode(suite, job, result); break;
 	case SUITE_SETTLE: suite_do_settle(suite, job, result); break;
 	case SUITE_SHARES: suite_do_shares(suite, job, result); break;
+	case SUITE_GAPS: suite_do_gaps(suite, job, result); break;
 	}
 }
 
@@ -85,7 +86,7 @@ void suite_add_pairs(struct suite *suite, uint32_t row)
 
 void suite_add_searches(struct suite *suite, uint32_t row)
 {
-	add_pairs(suite, row, SUITE_SEARCH, 14); /* levels tried, about */
+	add_pairs(suite, row, SUITE_SEARCH, 10); /* levels tried, about */
 }
 
 /* All but pairs: of the rows `sluice` and `target`. */
@@ -100,6 +101,13 @@ void suite_add_scenes(struct suite *suite, uint32_t plain, uint32_t target)
 							  .cost = 100});
 		for (uint32_t i = 0; i < SHARE_CASES; i++)
 			add_job(suite, (struct suite_job){.kind = SUITE_SHARES,
+							  .row = plain,
+							  .mode = mode,
+							  .lc = SHARES_LC,
+							  .be = i,
+							  .cost = 80});
+		for (uint32_t i = 0; i < GAP_CASES; i++)
+			add_job(suite, (struct suite_job){.kind = SUITE_GAPS,
 							  .row = plain,
 							  .mode = mode,
 							  .lc = SHARES_LC,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `make plan`. ONLY=substring runs the rows (and `scenes`, `search`) whose name holds it; PLAN_PAIRS=n
- * runs at most n pairs of each row in each mode.
+ * `make plan`. ONLY=word,word runs the rows (and `scenes`, `search`) with one of the words in their
+ * name; PLAN_PAIRS=n runs at most n pairs of each row in each mode.
  */
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static const char usage[] =
 	"  --device FILE  its description (tools/simgpu/presets/v100.conf)\n"
 	"  --folder DIR   the workloads (tools/plan/suites/pairs)\n"
 	"  --out FILE     the report (build/plan/report.json)\n"
-	"Environment: ONLY=substring of a row's name, PLAN_PAIRS=pairs of a row.\n";
+	"Environment: ONLY=words of rows' names, PLAN_PAIRS=pairs of a row.\n";
 
 static int parse_number(const char *text, uint32_t most, uint32_t *ret)
 {
@@ -109,9 +109,21 @@ static int prepare(struct suite *suite, const struct options *options)
 	return suite->alone && suite->result && suite->job ? 0 : -ENOMEM;
 }
 
+/* One of ONLY's words, between commas, is part of the name. */
 static bool wanted(const struct options *options, const char *name)
 {
-	return !options->only || strstr(name, options->only);
+	const char *word = options->only;
+
+	if (!word || !*word)
+		return true;
+	while (*word) {
+		size_t length = strcspn(word, ",");
+
+		if (length && memmem(name, strlen(name), word, length))
+			return true;
+		word += length + (word[length] == ',');
+	}
+	return false;
 }
 
 static void add_all(struct suite *suite, const struct options *options)
@@ -142,7 +154,8 @@ static void add_best(struct suite *suite, const struct options *options)
 		     mode++) {
 			uint32_t best = suite_best_of(suite, suite->row[i].name, mode);
 
-			if (best != UINT32_MAX && suite_add_best_row(suite, best, mode))
+			if (best != UINT32_MAX && strcmp(suite->row[i].policy, "slo") &&
+			    suite_add_best_row(suite, best, mode))
 				suite_add_pairs(suite, suite->rows - 1);
 		}
 	}

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/suites/scenes.h"
 #include "plan/suites/sums.h"
 
 uint32_t suite_find_row(const struct suite *suite, const char *name, enum suite_use use)
@@ -44,6 +45,34 @@ static void put_sum(json_t *object, const struct suite_sum *sum)
 	put_count(object, "unstable_pairs", sum->unstable);
 	if (sum->failed)
 		put_count(object, "failed_pairs", sum->failed);
+}
+
+/* Each pair by itself. */
+static json_t *pair_objects(const struct suite *suite, uint32_t row, enum suite_mode mode)
+{
+	json_t *all = json_object();
+
+	for (uint32_t i = 0; i < suite->jobs; i++) {
+		const struct suite_job *job = &suite->job[i];
+		const struct suite_result *result = &suite->result[i];
+		char name[96];
+		json_t *object;
+
+		if (job->kind != SUITE_PAIR || job->row != row || job->mode != mode ||
+		    result->error)
+			continue;
+		object = json_object();
+		put(object, "A", suite_mean(result, result->a));
+		put(object, "A_low", result->a_low);
+		put(object, "A_high", result->a_high);
+		put(object, "S", suite_mean(result, result->s));
+		put(object, "S_added_ms", suite_mean(result, result->s_added_ns) / 1e6);
+		put(object, "be", suite_mean(result, result->be));
+		(void)snprintf(name, sizeof(name), "%s, %s", suite_lc_name[job->lc],
+			       suite_be_name[job->be]);
+		json_object_set_new(all, name, object);
+	}
+	return all;
 }
 
 static json_t *sum_object(const struct suite *suite, uint32_t row, enum suite_mode mode)
@@ -89,8 +118,10 @@ static json_t *policies(const struct suite *suite)
 			object = json_object();
 		for (uint32_t mode = 0; at->use == SUITE_MAIN && mode < SUITE_MODES; mode++) {
 			mode_object = sum_object(suite, row, mode);
-			if (mode_object)
-				json_object_set_new(object, suite_mode_name[mode], mode_object);
+			if (!mode_object)
+				continue;
+			json_object_set_new(mode_object, "by_pair", pair_objects(suite, row, mode));
+			json_object_set_new(object, suite_mode_name[mode], mode_object);
 		}
 		if (!json_object_size(object)) {
 			json_decref(object);
@@ -121,6 +152,8 @@ static json_t *sweeps(const struct suite *suite)
 			if (!object)
 				continue;
 			put_settings(object, at);
+			if (at->what_if)
+				json_object_set_new(object, "what_if", json_true());
 			json_object_set_new(
 				object, "best",
 				json_boolean(suite_best_of(suite, at->name, mode) == row));
@@ -157,6 +190,11 @@ static json_t *targets(const struct suite *suite)
 			object = json_object();
 			put(object, "reached_A", sum.reached_a);
 			put(object, "reached_A_worst", sum.reached_worst);
+			json_object_set_new(object, "by_pair",
+					    pair_objects(suite,
+							 suite_find_row(suite, suite_target_name[i],
+									SUITE_TARGET),
+							 mode));
 			put(object, "be_mean", sum.be_mean);
 			put(object, "be_of_best_fixed", sum.be_of_best_fixed);
 			put(object, "be_of_best_fixed_worst", sum.be_of_best_fixed_worst);
@@ -211,6 +249,32 @@ static void scenes(const struct suite *suite, json_t *root)
 		put(root, "settle_s", worst);
 }
 
+/* arrivals.<case>.<mode> */
+static json_t *gaps(const struct suite *suite)
+{
+	json_t *all = json_object();
+
+	for (uint32_t i = 0; i < suite->jobs; i++) {
+		const struct suite_job *job = &suite->job[i];
+		const struct suite_result *result = &suite->result[i];
+		json_t *of, *object;
+
+		if (job->kind != SUITE_GAPS || result->error)
+			continue;
+		of = json_object_get(all, suite_gap_case[job->be].name);
+		if (!of) {
+			of = json_object();
+			json_object_set_new(all, suite_gap_case[job->be].name, of);
+		}
+		object = json_object();
+		put(object, "A", suite_mean(result, result->a));
+		put(object, "S", suite_mean(result, result->s));
+		put(object, "be", suite_mean(result, result->be));
+		json_object_set_new(of, suite_mode_name[job->mode], object);
+	}
+	return all;
+}
+
 static void totals(const struct suite *suite, json_t *root)
 {
 	double simulated_s = 0;
@@ -230,8 +294,9 @@ static int write_root(json_t *root, const char *path)
 	FILE *out = fopen(path, "we");
 	int r = out ? 0 : -errno;
 
-	if (out && (json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
-		    fputc('\n', out) == EOF))
+	if (out &&
+	    (json_dumpf(root, out, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_REAL_PRECISION(6)) ||
+	     fputc('\n', out) == EOF))
 		r = -EIO;
 	if (out && fclose(out))
 		r = -EIO;
@@ -250,6 +315,7 @@ int suite_report_write(const struct suite *suite, const char *path)
 	json_object_set_new(root, "sweeps", sweeps(suite));
 	json_object_set_new(root, "targets", targets(suite));
 	scenes(suite, root);
+	json_object_set_new(root, "arrivals", gaps(suite));
 	r = suite_goals(suite, summary, notes);
 	json_object_set_new(root, "summary", summary);
 	json_object_set_new(root, "summary_notes", notes);

@@ -19,6 +19,25 @@
 		} \
 	}
 
+/* Costs that the model only assumes, as they might be. */
+#define WHAT_IF(of, modes_, ...) \
+	{ \
+		.name = of, .policy = of, .use = SUITE_SWEEP, .modes = modes_, .what_if = true, \
+		.setting = { \
+			__VA_ARGS__ \
+		} \
+	}
+
+/* Sluice along its ladder of levels. */
+#define FRONTIER(modes_, level_) \
+	{ \
+		.name = "sluice", .policy = "slo", .use = SUITE_SWEEP, .modes = modes_, \
+		.setting = { \
+			{"level", level_}, \
+			{"partitions", 1} \
+		} \
+	}
+
 static const struct suite_row main_rows[] = {
 	{.name = "time_slices", .policy = "native", .modes = TIME, .seeds = 1},
 	{.name = "mps", .policy = "native", .modes = MPS, .no_priority = true, .seeds = 1},
@@ -114,8 +133,16 @@ static const struct suite_row sweep_rows[] = {
 	SWEEP("tally", MPS, {"idle", 100 * US}),
 	SWEEP("tally", MPS, {"idle", 200 * US}),
 	SWEEP("tally", MPS, {"bound", 100 * US}),
-	SWEEP("tally", MPS, {"slowdown", 0}),
-	SWEEP("tally", MPS, {"slowdown", 0}, {"rpc", 0}),
+	WHAT_IF("tally", MPS, {"slowdown", 0}),
+	WHAT_IF("tally", MPS, {"slowdown", 0}, {"rpc", 0}),
+	FRONTIER(TIME | MPS, 0),
+	FRONTIER(TIME | MPS, 500),
+	FRONTIER(TIME | MPS, 1000),
+	FRONTIER(TIME | MPS, 1500),
+	FRONTIER(TIME | MPS, 2000),
+	FRONTIER(MPS, 2500),
+	FRONTIER(MPS, 3000),
+	FRONTIER(MPS, 3500),
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -137,11 +164,12 @@ uint32_t suite_rows(struct suite_row *ret_rows, bool quick)
 	for (uint32_t i = 0; i < COUNT(main_rows); i++)
 		if (!quick || !main_rows[i].warmup_ns)
 			add(ret_rows, &count, &main_rows[i], quick ? 1 : SUITE_SEEDS,
-			    quick ? 200 : 2000);
+			    quick ? 200 : SUITE_REQUESTS);
 	for (uint32_t i = 0; i < COUNT(slo_rows); i++)
-		add(ret_rows, &count, &slo_rows[i], quick ? 1 : SUITE_SEEDS, quick ? 300 : 3000);
+		add(ret_rows, &count, &slo_rows[i], quick ? 1 : SUITE_SEEDS,
+		    quick ? 300 : SUITE_REQUESTS);
 	for (uint32_t i = 0; !quick && i < COUNT(sweep_rows); i++)
-		add(ret_rows, &count, &sweep_rows[i], 1, 2000);
+		add(ret_rows, &count, &sweep_rows[i], 1, SUITE_REQUESTS / 2);
 	return count;
 }
 

@@ -12,7 +12,7 @@
 #include "plan/policy.h"
 
 #define SUITE_SEEDS 3
-#define SUITE_REQUESTS 4000 /* at most, in a run */
+#define SUITE_REQUESTS 2000 /* that count, of a run */
 #define SUITE_MOST_ROWS 128
 #define SUITE_TARGETS 3 /* +3, +10, +20 % */
 
@@ -38,6 +38,7 @@ struct suite_row {
 	uint32_t modes;	   /* bits of enum suite_mode */
 	bool no_priority;  /* MPS without client priorities */
 	bool all_pairs;	   /* else the subset */
+	bool what_if;	   /* of a sweep: other assumed costs, no setting that a peer has */
 	bool not_credible; /* the model or the policy's premise fails; the note says why */
 	uint32_t seeds, requests;
 	uint64_t warmup_ns;

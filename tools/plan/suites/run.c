@@ -6,10 +6,14 @@
 /* Above best-effort processes, where the row has priorities. */
 #define LC_PRIORITY (-1)
 
-static int add_server(struct suite_run *run)
+static int add_server(const struct suite_catalog *catalog, struct suite_run *run)
 {
 	struct arrivals_desc desc = {.kind = run->arrivals,
 				     .mean_ns = run->lc_gap_ns,
+				     .jitter_permille = run->jitter_permille,
+				     .sigma_permille = run->sigma_permille,
+				     .gaps = catalog->gaps,
+				     .n_gaps = catalog->n_gaps,
 				     .n_steps = run->n_steps,
 				     .seed = run->seed};
 	struct world_tenant tenant = {.name = "server",
@@ -74,7 +78,7 @@ int suite_run_do(const struct suite_catalog *catalog, struct suite_run *run)
 		config.share_ns = run->share_ns;
 	r = world_create(&config, policy, values, &run->world);
 	if (!r && run->lc)
-		r = add_server(run);
+		r = add_server(catalog, run);
 	if (!r)
 		r = add_loops(run);
 	if (!r)

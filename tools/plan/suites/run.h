@@ -23,6 +23,7 @@ struct suite_run {
 	const struct workload *lc; /* NULL: none */
 	uint64_t lc_gap_ns;	   /* mean */
 	enum arrivals_kind arrivals;
+	uint32_t jitter_permille, sigma_permille;
 	struct arrivals_step steps[ARRIVALS_MAX_STEPS];
 	uint32_t n_steps;
 	const struct workload *be[SUITE_MOST_BE];

@@ -140,7 +140,7 @@ static void shares_seed(struct suite *suite, const struct suite_job *job, uint32
 		.arrivals = ARRIVALS_POISSON,
 		.n_be = shares->loops,
 		.seed = seed + 1,
-		.requests = suite->quick ? 200 : SUITE_REQUESTS / 2,
+		.requests = suite->quick ? 200 : SCENE_REQUESTS,
 	};
 	uint64_t alone_ns[SUITE_REQUESTS];
 
@@ -172,4 +172,62 @@ void suite_do_shares(struct suite *suite, const struct suite_job *job, struct su
 {
 	for (uint32_t seed = 0; !result->error && seed < suite->row[job->row].seeds; seed++)
 		shares_seed(suite, job, seed, result);
+}
+
+/* ---- other arrivals ---- */
+
+const struct suite_gap_case suite_gap_case[GAP_CASES] = {
+	{"periodic", ARRIVALS_PERIODIC, 25, 0},
+	{"lognormal", ARRIVALS_LOGNORMAL, 0, 1500},
+	{"recorded", ARRIVALS_RECORDED, 0, 0},
+};
+
+static int tails_of(const struct suite *suite, struct suite_run *run, struct metrics_tail *ret_a,
+		    struct metrics_tail *ret_s)
+{
+	int r = suite_run_do(&suite->catalog, run);
+
+	if (!r)
+		r = metrics_arrival(&run->lc_record, SUITE_WARMUP, ret_a);
+	return r ? r : metrics_service(&run->lc_record, SUITE_WARMUP, ret_s);
+}
+
+static void gaps_seed(struct suite *suite, const struct suite_job *job, uint32_t seed,
+		      struct suite_result *result)
+{
+	const struct suite_catalog *catalog = &suite->catalog;
+	const struct suite_gap_case *gaps = &suite_gap_case[job->be];
+	struct metrics_tail a, s, a_alone, s_alone;
+	struct suite_run run = {
+		.row = &suite->row[job->row],
+		.mode = job->mode,
+		.lc = catalog->lc[job->lc],
+		.lc_gap_ns = catalog->lc_service_ns[job->lc] * 1000 / SUITE_LOAD_PERMILLE,
+		.arrivals = gaps->kind,
+		.jitter_permille = gaps->jitter_permille,
+		.sigma_permille = gaps->sigma_permille,
+		.seed = seed + 1,
+		.requests = suite->quick ? 200 : SCENE_REQUESTS,
+	};
+
+	result->error = tails_of(suite, &run, &a_alone, &s_alone);
+	suite_run_done(&run);
+	run.be[0] = catalog->be[GAPS_BE];
+	run.n_be = 1;
+	if (!result->error)
+		result->error = tails_of(suite, &run, &a, &s);
+	if (!result->error) {
+		result->a[seed] = metrics_over(a.p99_ns, a_alone.p99_ns);
+		result->s[seed] = metrics_over(s.p99_ns, s_alone.p99_ns);
+		result->be[seed] = be_rate(suite, &run, 0, GAPS_BE);
+		result->simulated_s += (double)world_now(run.world) / 1e9;
+		result->seeds++;
+	}
+	suite_run_done(&run);
+}
+
+void suite_do_gaps(struct suite *suite, const struct suite_job *job, struct suite_result *result)
+{
+	for (uint32_t seed = 0; !result->error && seed < suite->row[job->row].seeds; seed++)
+		gaps_seed(suite, job, seed, result);
 }

@@ -6,7 +6,10 @@
 
 #include <stdint.h>
 
+#include "plan/arrivals.h"
+
 #define DECODE_REQUESTS 60u
+#define SCENE_REQUESTS 1500u /* of the others */
 
 /* Load 0.3, then 0.8, then 0.3, each so long; the loop is suite_be_name[SETTLE_BE]. */
 #define SETTLE_LOW 300u
@@ -24,5 +27,15 @@ struct suite_share_case {
 	uint32_t be[4], weight[4];
 };
 extern const struct suite_share_case suite_share_case[SHARE_CASES];
+
+/* Arrivals that are no Poisson's; the loop is suite_be_name[GAPS_BE]. */
+#define GAP_CASES 3u
+#define GAPS_BE 1u
+struct suite_gap_case {
+	const char *name;
+	enum arrivals_kind kind;
+	uint32_t jitter_permille, sigma_permille;
+};
+extern const struct suite_gap_case suite_gap_case[GAP_CASES];
 
 #endif

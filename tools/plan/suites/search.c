@@ -13,7 +13,7 @@
 #include "plan/suites/sums.h"
 
 #define FLOOR (-500)
-#define STEP 32 /* thousandths: how close the bisection comes */
+#define STEP 128 /* thousandths: how close the bisection comes */
 #define MOST_TRIES 64u
 
 static const int32_t ceiling[SUITE_MODES] = {[SUITE_TIME] = 2000, [SUITE_MPS] = 5000};

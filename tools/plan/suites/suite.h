@@ -29,13 +29,14 @@ enum suite_kind {
 	SUITE_DECODE,
 	SUITE_SETTLE,
 	SUITE_SHARES,
+	SUITE_GAPS,
 };
 
 struct suite_job {
 	enum suite_kind kind;
 	uint32_t row;
 	enum suite_mode mode;
-	uint32_t lc, be; /* SHARES: be is the case; SETTLE: be is the seed's number */
+	uint32_t lc, be; /* SHARES, GAPS: be is the case; SETTLE: be is the seed's number */
 	double cost;	 /* guessed; the longest first */
 };
 
@@ -78,6 +79,7 @@ void suite_do_pair(struct suite *suite, const struct suite_job *job, struct suit
 void suite_do_decode(struct suite *suite, const struct suite_job *job, struct suite_result *result);
 void suite_do_settle(struct suite *suite, const struct suite_job *job, struct suite_result *result);
 void suite_do_shares(struct suite *suite, const struct suite_job *job, struct suite_result *result);
+void suite_do_gaps(struct suite *suite, const struct suite_job *job, struct suite_result *result);
 
 /* pool.c: jobs [first, suite->jobs), `processes` at a time. */
 int suite_pool(struct suite *suite, uint32_t first, uint32_t processes);

@@ -112,8 +112,8 @@ uint32_t suite_best_of(const struct suite *suite, const char *name, enum suite_m
 		struct suite_sum sum;
 		bool fits, better;
 
-		if (suite->row[row].use != SUITE_SWEEP || strcmp(suite->row[row].name, name) ||
-		    !(suite->row[row].modes & (1u << mode)))
+		if (suite->row[row].use != SUITE_SWEEP || suite->row[row].what_if ||
+		    strcmp(suite->row[row].name, name) || !(suite->row[row].modes & (1u << mode)))
 			continue;
 		suite_sum_row(suite, row, mode, true, &sum);
 		if (!sum.pairs)
