@@ -4,6 +4,7 @@
  * the number of its nodes.
  */
 #include "known.h"
+#include "collective.h"
 #include "launch.h"
 
 #define NODE_GUESS_NS 20000u
@@ -67,6 +68,7 @@ static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph g
 	predict_forget(&launch_predict, tag, (uint32_t)guess_ns);
 	known_meet_graph(&launch_predict, predict_find(&launch_predict, tag, (uint32_t)guess_ns),
 			 graph);
+	collective_graph_made(*exec, graph);
 	shim_leave();
 	return result;
 }
@@ -112,5 +114,9 @@ CUresult CUDAAPI cuGraphInstantiateWithParams_ptsz(CUgraphExec *phGraphExec, CUg
 
 CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec hGraphExec)
 {
+	if (shim_enter()) {
+		collective_graph_gone(hGraphExec);
+		shim_leave();
+	}
 	return real.cuGraphExecDestroy(hGraphExec);
 }

@@ -8,6 +8,7 @@
 
 #include "activity.h"
 #include "capture.h"
+#include "collective.h"
 #include "inflight.h"
 #include "known.h"
 
@@ -222,9 +223,26 @@ static struct predict_entry *launch_entry(uint64_t tag, uint32_t guess_ns, struc
 	return entry;
 }
 
+/* One that may be what others run and wait for is never held, but by a pause. */
+static bool is_passed(struct gate *gate, struct sample_what what)
+{
+	uint32_t flags = atomic_load_explicit(&gate->page->grant.flags, memory_order_relaxed);
+
+	return !(flags & SLUICE_GRANT_PAUSED) && collective_is(what);
+}
+
+/* Past the gate, for this launch alone: the next one of the lane asks. */
+static void gate_bypass(struct gate *gate, struct launch_seat *seat, struct stream_state *stream,
+			uint32_t cost_ns)
+{
+	gate_pass(gate, seat->lane, stream, cost_ns);
+	atomic_store_explicit(&seat->lane->stop_at_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&seat->lane->drawn_ns, 0, memory_order_relaxed);
+}
+
 /* What the way through the gate is: the wait, if any, is in here. */
 static void launch_admit(struct launch *launch, struct launch_seat *seat,
-			 struct predict_entry *entry, uint32_t flags)
+			 struct predict_entry *entry, struct sample_what what, uint32_t flags)
 {
 	struct stream_state *stream = launch->stream;
 	struct gate *gate = launch->gate;
@@ -237,6 +255,8 @@ static void launch_admit(struct launch *launch, struct launch_seat *seat,
 		inflight_mark(stream);
 	if (is_free)
 		gate_pass(gate, seat->lane, stream, predict_cost_ns(entry));
+	else if (is_passed(gate, what))
+		gate_bypass(gate, seat, stream, predict_cost_ns(entry));
 	else
 		launch->next = gate_enter(gate, seat->lane, stream, predict_cost_ns(entry),
 					  predict_gate_ns(&launch_predict, entry),
@@ -291,7 +311,7 @@ static void launch_look(struct launch *launch, uint64_t tag, uint32_t guess_ns, 
 	entry = launch_entry(tag, guess_ns, what, launch->gate, &number);
 	sample_harvest(&launch_predict);
 	is_sampled = wants_sample(entry, flags);
-	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, flags);
+	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, what, flags);
 	launch_remember(number);
 	if (is_sampled)
 		launch->sample = sample_begin(launch->stream, launch->gate, entry, what);
@@ -388,6 +408,7 @@ void launch_name(struct sample_what what, char *ret_name, size_t size)
 
 void launch_forked(void)
 {
+	collective_forked();
 	threads.lock = (struct futex_lock){0};
 	threads.used = 0;
 	launch_thread = (struct launch_thread){0};

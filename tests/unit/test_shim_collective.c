@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that wait for other GPUs are not held, and nothing else slips through with them. */
+#include "collective.h"
+#include "shim_rig.h"
+
+#define PLAIN 0x7000u
+#define NCCL 0x7100u
+#define NVSHMEM 0x7200u
+#define NAMED_LIKE 0x7300u
+#define EXEC ((CUgraphExec)(uintptr_t)0x8000)
+
+static CUresult name_of(const char **name, CUfunction function)
+{
+	switch ((uintptr_t)function) {
+	case NCCL:
+		*name = "_Z31ncclDevKernel_AllGather_RING_LL24ncclDevKernelArgsStorageILm4096EE";
+		break;
+	case NVSHMEM: *name = "nvshmemi_barrier"; break;
+	case NAMED_LIKE: *name = "_Z13my_ncclKernelv"; break;
+	default: *name = "scripted";
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult no_kernel_name(const char **name, CUkernel kernel)
+{
+	return CUDA_ERROR_INVALID_HANDLE;
+}
+
+static void start(void)
+{
+	rig_start();
+	real.cuFuncGetName = name_of;
+	real.cuKernelGetName = no_kernel_name;
+}
+
+static void passes(uintptr_t function)
+{
+	struct rig_launcher launcher;
+
+	rig_launcher_start(&launcher, function);
+	rig_await(launcher.done);
+	rig_launcher_join(&launcher);
+}
+
+/* And goes when the gate opens again; it is closed after that. */
+static void is_held(uintptr_t function)
+{
+	struct rig_launcher launcher;
+
+	rig_launcher_start(&launcher, function);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	usleep(5000);
+	ck_assert(!launcher.done);
+	fake_gate_set(rig.session, 0, true);
+	rig_launcher_join(&launcher);
+	fake_gate_set(rig.session, 0, false);
+}
+
+START_TEST(a_collective_passes_a_closed_gate)
+{
+	rig_launch(PLAIN);
+	fake_gate_set(rig.session, 0, false);
+	passes(NCCL);
+	passes(NVSHMEM);
+	is_held(PLAIN);
+	is_held(NAMED_LIKE);
+	ck_assert_uint_eq(rig_launches(), 5);
+}
+END_TEST
+
+/* The next launch of the same thread, which the collective went before. */
+START_TEST(it_takes_no_other_along)
+{
+	fake_gate_set(rig.session, 0, false);
+	rig_launch(NCCL);
+	ck_assert_uint_eq(rig.page->slot[0].launches, 1);
+	ck_assert_uint_eq(gate_at(0)->lane[0].stop_at_ns, 0);
+	is_held(PLAIN);
+}
+END_TEST
+
+START_TEST(a_pause_holds_it_as_well)
+{
+	struct rig_launcher launcher;
+
+	rig_launch(NCCL);
+	atomic_fetch_or(&rig.grant->flags, SLUICE_GRANT_PAUSED);
+	fake_grant_changed(rig.session, 0);
+	rig_launcher_start(&launcher, NCCL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	ck_assert(!launcher.done);
+	atomic_fetch_and(&rig.grant->flags, ~SLUICE_GRANT_PAUSED);
+	fake_grant_changed(rig.session, 0);
+	rig_launcher_join(&launcher);
+}
+END_TEST
+
+/* ---- graphs: node n of a graph is kernel n, or the graph below it --------------------------------- */
+
+static struct {
+	uintptr_t kernel; /* of the second node */
+	bool is_nested;
+} graph;
+
+static CUresult nodes(CUgraph of, CUgraphNode *node, size_t *count)
+{
+	*count = 2;
+	for (uintptr_t i = 0; node && i < 2; i++)
+		node[i] = (CUgraphNode)(i + (of == (CUgraph)(uintptr_t)2 ? 0x20 : 0x10));
+	return CUDA_SUCCESS;
+}
+
+static CUresult node_type(CUgraphNode node, CUgraphNodeType *type)
+{
+	bool is_child = graph.is_nested && node == (CUgraphNode)(uintptr_t)0x11;
+
+	*type = is_child ? CU_GRAPH_NODE_TYPE_GRAPH : CU_GRAPH_NODE_TYPE_KERNEL;
+	return CUDA_SUCCESS;
+}
+
+static CUresult node_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
+{
+	params->func = (CUfunction)((uintptr_t)node & 1 ? graph.kernel : PLAIN);
+	return CUDA_SUCCESS;
+}
+
+static CUresult child(CUgraphNode node, CUgraph *ret_graph)
+{
+	*ret_graph = (CUgraph)(uintptr_t)2;
+	return CUDA_SUCCESS;
+}
+
+static bool is_made_collective(uintptr_t kernel, bool is_nested)
+{
+	graph.kernel = kernel;
+	graph.is_nested = is_nested;
+	collective_graph_made(EXEC, (CUgraph)(uintptr_t)1);
+	return collective_is((struct sample_what){.kind = PREDICT_GRAPH, .handle = EXEC});
+}
+
+START_TEST(a_graph_is_what_its_nodes_are)
+{
+	real.cuGraphGetNodes = nodes;
+	real.cuGraphNodeGetType = node_type;
+	real.cuGraphKernelNodeGetParams_v2 = node_params;
+	real.cuGraphChildGraphNodeGetGraph = child;
+	ck_assert(!is_made_collective(PLAIN, false));
+	ck_assert(is_made_collective(NCCL, false));
+	/* Its handle comes again. */
+	ck_assert(!is_made_collective(PLAIN, true));
+	ck_assert(is_made_collective(NCCL, true));
+	collective_graph_gone(EXEC);
+	ck_assert(!collective_is((struct sample_what){.kind = PREDICT_GRAPH, .handle = EXEC}));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("shim_collective");
+	TCase *tcase = tcase_create("collective");
+
+	tcase_add_checked_fixture(tcase, start, rig_finish);
+	tcase_set_timeout(tcase, 60);
+	tcase_add_test(tcase, a_collective_passes_a_closed_gate);
+	tcase_add_test(tcase, it_takes_no_other_along);
+	tcase_add_test(tcase, a_pause_holds_it_as_well);
+	tcase_add_test(tcase, a_graph_is_what_its_nodes_are);
+	suite_add_tcase(suite, tcase);
+	return rig_run(suite);
+}
