@@ -82,5 +82,6 @@ ends_well wild
 note 'tenant chat: policy share does not look at latency'
 settings slo | config
 sluice reload || say_bad 'reload failed'
-note 'tenant chat: a target relative to alone is not steered by'
+sluice status >"$out/text"
+if grep '^note: tenant chat' "$out/text"; then say_bad 'the slo policy steers by the target, yet there is a note'; fi
 exit "$bad"

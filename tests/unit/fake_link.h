@@ -47,6 +47,11 @@ enum link_state link_tick(uint32_t device_index, uint64_t now_ns)
 	return LINK_UP;
 }
 
+bool link_counts_ranges(void)
+{
+	return false;
+}
+
 uint64_t link_hold_ns(void)
 {
 	return 0;
