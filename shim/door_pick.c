@@ -8,6 +8,7 @@
 #include "door_resolve.h"
 #include "door_string.h"
 #include "door_table.h"
+#include "profile.h"
 #include "real.h"
 
 typedef void *(*dlsym_fn)(void *, const char *);
@@ -110,7 +111,12 @@ struct door_answer door_pick_dlvsym(void *handle, const char *name, const char *
 	return answer(row, libc_dlvsym(handle, name, version));
 }
 
-void *door_pick_dlopen(void)
+_Atomic uint32_t door_watches_libraries;
+
+void *door_pick_dlopen(const char *path)
 {
+	if (__builtin_expect(atomic_load_explicit(&door_watches_libraries, memory_order_relaxed),
+			     0))
+		profile_look_at(path);
 	return door_next(&door_dlopen);
 }

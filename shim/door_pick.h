@@ -9,6 +9,9 @@
  * allocation, no thread-local, no log, no session; whatever dlerror had to say, it still says.
  */
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 /* Two registers on x86-64 and aarch64: the assembly knows. */
 struct door_answer {
 	void *symbol; /* the answer, when jump is NULL */
@@ -20,6 +23,9 @@ struct door_answer door_pick_dlvsym(void *handle, const char *name, const char *
 				    const void *caller);
 
 /* Where dlopen goes on; the assembly has taken RTLD_DEEPBIND out of its flags. */
-void *door_pick_dlopen(void);
+void *door_pick_dlopen(const char *path);
+
+/* Is profile.h to be told of each library before it is loaded? Not before the process is managed. */
+extern _Atomic uint32_t door_watches_libraries;
 
 #endif

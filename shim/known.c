@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "fd_info.h"
+#include "profile.h"
 #include "shim.h"
 #include "units.h"
 
@@ -139,6 +140,7 @@ void known_meet(struct predict *predict, struct predict_entry *entry, struct sam
 	if (key != NOT_KEPT)
 		units_note(key, what);
 	entry_meet(predict, entry, key);
+	profile_note(entry, what);
 }
 
 void known_meet_part(struct predict *predict, struct predict_stat *part,

@@ -10,6 +10,7 @@
 #include "mem.h"
 #include "mem_pool.h"
 #include "nvtx.h"
+#include "profile.h"
 #include "range.h"
 #include "shim_log.h"
 #include "sluice/clock.h"
@@ -65,6 +66,7 @@ static void shim_forked(void)
 	link_forked();
 	range_forked();
 	nvtx_forked();
+	profile_forked();
 }
 
 /* The driver answers "not initialised" before cuInit, in a child of fork and while it unloads. */
@@ -104,6 +106,8 @@ static void attach(void)
 	}
 	if (error)
 		say_unmanaged(error);
+	else
+		profile_start();
 	shim_set_flags(error ? SHIM_PASSTHROUGH : 0, SHIM_UNREADY);
 }
 

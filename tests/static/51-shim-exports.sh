@@ -15,7 +15,9 @@ aarch64) old=GLIBC_2.17 ;;
 *) old=GLIBC_2.2.5 ;;
 esac
 {
-	echo InitializeInjectionNvtx2@@SLUICE_1
+	for name in InitializeInjectionNvtx2 cuptiActivityRegisterCallbacks cuptiSubscribe cuptiSubscribe_v2; do
+		echo "$name@@SLUICE_1"
+	done
 	sed -n 's/^HOOK(\([A-Za-z0-9_]*\),.*/\1@@SLUICE_1/p' shim/hooks.def
 	for name in dlsym dlvsym dlopen; do
 		printf '%s@%s\n%s@@GLIBC_2.34\n' "$name" "$old" "$name"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -15,16 +16,18 @@
 #include "target.h"
 
 struct options {
-	const char *tenant, *socket, *preset, *costs, *instance;
-	bool simulated, mps;
+	const char *tenant, *socket, *preset, *costs, *instance, *cupti;
+	bool simulated, mps, profile;
 	char **command;
 };
 
-enum { OPTION_SIMULATED = 256, OPTION_COSTS, OPTION_INSTANCE, OPTION_MPS };
+enum { OPTION_SIMULATED = 256, OPTION_COSTS, OPTION_INSTANCE, OPTION_MPS, OPTION_PROFILE };
 
 static const struct argp_option option_table[] = {
 	{"tenant", 't', "NAME", 0, "run as this tenant; the configuration must admit you", 0},
 	{"socket", 'S', "PATH", 0, "the arbiter's socket", 0},
+	{"profile", OPTION_PROFILE, "LIBRARY", OPTION_ARG_OPTIONAL,
+	 "measure kernels with CUPTI (default: the toolkit's libcupti.so)", 0},
 	{"simulated", OPTION_SIMULATED, "PRESET", OPTION_ARG_OPTIONAL,
 	 "run on the simulated GPU (h100, a100, l4 or a description file; default h100)", 1},
 	{"costs", OPTION_COSTS, "FILE", 0, "simulated: how long each kernel takes", 1},
@@ -48,6 +51,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case OPTION_COSTS: options->costs = arg; return 0;
 	case OPTION_INSTANCE: options->instance = arg; return 0;
 	case OPTION_MPS: options->mps = true; return 0;
+	case OPTION_PROFILE:
+		options->profile = true;
+		options->cupti = arg;
+		return 0;
 	case ARGP_KEY_ARG:
 		options->command = &state->argv[state->next - 1];
 		state->next = state->argc;
@@ -140,6 +147,31 @@ static int set_ranges(const char *shim)
 	return setenv("NVTX_INJECTION64_PATH", shim, 1);
 }
 
+/* CUPTI is used in the program; here it is only seen to be there. */
+static int set_profile(const struct options *options)
+{
+	static const char *const usual[] = {"libcupti.so.13", "libcupti.so.12",
+					    "/usr/local/cuda/lib64/libcupti.so",
+					    "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
+	const char *const *names = options->cupti ? &options->cupti : usual;
+	size_t count = options->cupti ? 1 : sizeof(usual) / sizeof(usual[0]);
+
+	if (options->simulated && !options->cupti)
+		return cmd_fail("--profile measures with CUPTI, which knows no simulated GPU");
+	for (size_t i = 0; i < count; i++) {
+		void *library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+
+		if (!library)
+			continue;
+		dlclose(library);
+		return setenv("SLUICE_PROFILE", names[i], 1) ? cmd_fail("out of memory") : 0;
+	}
+	return cmd_fail(
+		"--profile needs CUPTI, which cannot be loaded here (%s); it is part of the "
+		"CUDA toolkit: name its libcupti.so with --profile=PATH",
+		dlerror());
+}
+
 static int check_preload(void)
 {
 	struct probe probe;
@@ -186,6 +218,8 @@ int cmd_run(int argc, char **argv)
 		return cmd_fail("the loader cannot preload from a path with ':' or ' ' in it: %s",
 				shim);
 	r = options.simulated ? set_simulated(&options) : 0;
+	if (r == 0 && options.profile)
+		r = set_profile(&options);
 	if (r == 0)
 		r = ask_arbiter(&options, program);
 	if (r)
