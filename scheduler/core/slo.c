@@ -9,7 +9,7 @@
 
 #define REQUEST_MOST_NS 3600000000000ull
 /* Best-effort work that was let in beside a busy period's beginning is over so long after it. */
-#define BESIDE_TAIL_NS 1000000ull
+#define BESIDE_TAIL_NS 4000000ull
 
 static struct slo_watch *slo_watch(struct share *share)
 {
@@ -79,7 +79,7 @@ static void request_replay(struct slo_clock *clock, struct slo_watch *watch,
 {
 	uint64_t ready_ns = slo_max(request->arrival_ns, clock->end_ns);
 	uint64_t late_ns = request->start_ns > ready_ns ? request->start_ns - ready_ns : 0;
-	struct slo_pair pair = {.level = level};
+	struct slo_pair pair = {.arrival_ns = request->arrival_ns, .level = level};
 
 	clock->alone_end_ns =
 		slo_max(request->arrival_ns, clock->alone_end_ns) + late_ns + alone_ns;

@@ -5,6 +5,9 @@
 
 #include "slo_fix.h"
 
+#define TRIM_SPREADS 8u /* from the median on: of its distance to the lowest tenth ... */
+#define TRIM_NOISE 200u /* ... and half a percent */
+
 static uint32_t alone_kept(uint64_t ever)
 {
 	return ever < ALONE_SAMPLES ? (uint32_t)ever : ALONE_SAMPLES;
@@ -27,6 +30,20 @@ static struct slo_kind *alone_kind(struct slo_alone *alone, uint64_t key)
 	return oldest;
 }
 
+/*
+ * Some samples did meet something: a long launch unit still ran. Requests that are alike do not
+ * differ by more than so much; where they are not, this is far above all of them.
+ */
+static void kind_trim(struct slo_kind *kind, uint32_t count)
+{
+	uint64_t median_ns = kind->sorted_ns[count / 2];
+
+	kind->most_ns = median_ns + TRIM_SPREADS * (median_ns - kind->sorted_ns[count / 10]) +
+			median_ns / TRIM_NOISE;
+	for (uint32_t i = count; i-- > 0 && kind->sorted_ns[i] > kind->most_ns;)
+		kind->sorted_ns[i] = kind->most_ns;
+}
+
 static void kind_learn(struct slo_kind *kind, uint64_t service_ns)
 {
 	uint32_t count;
@@ -35,6 +52,7 @@ static void kind_learn(struct slo_kind *kind, uint64_t service_ns)
 	count = alone_kept(kind->alone);
 	memcpy(kind->sorted_ns, kind->alone_ns, count * sizeof(kind->alone_ns[0]));
 	fix_sort(kind->sorted_ns, count);
+	kind_trim(kind, count);
 }
 
 /* Its rank among the last that met something, as one of those that did not. */
@@ -64,7 +82,9 @@ uint64_t slo_alone_service(struct slo_alone *alone, uint64_t key, uint64_t servi
 	if (!met_none)
 		return kind_translate(kind, service_ns);
 	kind_learn(kind, service_ns);
-	return kind->alone < ALONE_KNOWN ? 0 : service_ns;
+	if (kind->alone < ALONE_KNOWN)
+		return 0;
+	return service_ns < kind->most_ns ? service_ns : kind->most_ns;
 }
 
 uint64_t slo_alone_typical_ns(const struct slo_alone *alone)

@@ -24,6 +24,7 @@ struct slo_kind {
 	uint64_t alone, met; /* requests, ever */
 	uint64_t alone_ns[ALONE_SAMPLES], sorted_ns[ALONE_SAMPLES];
 	uint64_t met_ns[ALONE_SAMPLES];
+	uint64_t most_ns; /* a sample above that met something after all */
 };
 
 struct slo_alone {

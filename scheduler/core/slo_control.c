@@ -24,16 +24,18 @@
 #define SILENT_NS 10000000000ull /* without a request for so long a tenant wishes for nothing */
 
 #define OCTAVES_PER_LEVEL 2300 /* 1024ths: how fast what is added to a tail grows */
-#define AIM_PERMILLE 950u      /* of what may be added */
+#define AIM_PERMILLE 800u      /* of what may be added; the rest is left to chance */
 #define UP_PERMILLE 400	       /* of the way */
 #define DOWN_PERMILLE 600
 #define UP_MOST 250
 #define DOWN_MOST 1000
 #define UP_FEW_PERMILLE 300 /* of a step upwards, with few pairs */
+#define PAIRS_MANY 512
 #define ADDED_LEAST_SHIFT 4 /* less than a sixteenth of what may be added is noise */
 #define BURST_PAIRS 128u    /* a miss by much shows in so few */
 #define BURST_PERMILLE 2500u
-#define FLOOR_STEPS 3u /* so often at the least level, and late: it cannot be met */
+#define FLOOR_STEPS 3u /* so often late with next to nothing beside it: it cannot be met */
+#define PAIRS_JUDGED 100u
 
 static bool slo_has_target(const struct event_tenant *set)
 {
@@ -58,7 +60,9 @@ static int32_t slo_ceiling(const struct device *device, const struct event_tenan
 {
 	if (!device->record.mps || !device->record.partitions || !set->target_arrival)
 		return LEVEL_IDLE_ONLY;
-	return set->target_over_permille > 200 ? LEVEL_MOST : LEVEL_CEILING;
+	if (set->target_over_permille > 200)
+		return LEVEL_MOST;
+	return set->target_over_permille >= 150 ? LEVEL_CEILING_LOOSE : LEVEL_CEILING;
 }
 
 /* ---- one tenant's step ------------------------------------------------------------------------- */
@@ -114,26 +118,28 @@ static int32_t slo_step(const struct slo_signal *signal)
 		return step > -DOWN_MOST ? step : -DOWN_MOST;
 	}
 	step = step * UP_PERMILLE / 1000;
-	if (signal->pairs < TAIL_RING * UP_FEW_PERMILLE / 1000)
+	if (signal->pairs < PAIRS_MANY * UP_FEW_PERMILLE / 1000)
 		step = step * UP_FEW_PERMILLE / 1000;
-	else
-		step = step * (int32_t)signal->pairs / TAIL_RING;
+	else if (signal->pairs < PAIRS_MANY)
+		step = step * (int32_t)signal->pairs / PAIRS_MANY;
 	return step < UP_MOST ? step : UP_MOST;
 }
 
-/* Late at the least level, again and again; or late with nothing beside it. */
-static void slo_judge(const struct event_tenant *set, struct slo_watch *watch,
-		      const struct slo_signal *signal)
+/* Late at the least level, or with nothing beside it, again and again: of the whole memory, since a
+ * few requests are late by chance. */
+static void slo_judge(const struct event_tenant *set, const struct slo_tail *tail, int32_t level,
+		      struct slo_watch *watch)
 {
-	bool late = signal->added_ns > signal->allowed_ns;
+	struct slo_signal whole = slo_look(set, tail, TAIL_RING, level);
+	bool at_floor = whole.added_ns > whole.allowed_ns && watch->wish <= LEVEL_LEAST;
+	bool late_alone = set->target_ns && whole.alone_ns > set->target_ns;
 
-	if (late && watch->wish <= LEVEL_LEAST)
-		watch->floor_steps += watch->floor_steps < FLOOR_STEPS;
-	else
+	if (!at_floor && !late_alone)
 		watch->floor_steps = 0;
-	watch->unreachable = watch->floor_steps >= FLOOR_STEPS ||
-			     (set->target_ns && signal->alone_ns > set->target_ns);
-	watch->alone_tail_ns = signal->alone_ns;
+	else if (whole.pairs >= PAIRS_JUDGED && watch->floor_steps < FLOOR_STEPS)
+		watch->floor_steps++;
+	watch->unreachable = watch->floor_steps >= FLOOR_STEPS;
+	watch->alone_tail_ns = whole.alone_ns;
 }
 
 static void slo_step_tenant(const struct device *device, const struct tenant *tenant,
@@ -152,7 +158,7 @@ static void slo_step_tenant(const struct device *device, const struct tenant *te
 	signal = slo_signal(set, tail, device->slo.level);
 	wish = device->slo.level + slo_step(&signal);
 	watch->wish = wish < LEVEL_LEAST ? LEVEL_LEAST : wish < ceiling ? wish : ceiling;
-	slo_judge(set, watch, &signal);
+	slo_judge(set, tail, device->slo.level, watch);
 }
 
 /* ---- the device ---------------------------------------------------------------------------------- */

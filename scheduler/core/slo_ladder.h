@@ -24,8 +24,9 @@
 #define LEVEL_LEAST (-1000)
 #define LEVEL_FLOOR (-500)
 #define LEVEL_START 1000
-#define LEVEL_IDLE_ONLY 2000 /* without partitions: nothing beside an active tenant */
-#define LEVEL_CEILING 3500   /* above it the tail explodes */
+#define LEVEL_IDLE_ONLY 2000	 /* without partitions: nothing beside an active tenant */
+#define LEVEL_CEILING 3500	 /* above it the tail explodes ... */
+#define LEVEL_CEILING_LOOSE 3750 /* ... and is not worth it for less than +15 % */
 #define LEVEL_MOST 5000
 
 #define LADDER_NO_LIMIT UINT32_MAX

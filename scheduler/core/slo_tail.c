@@ -8,19 +8,42 @@
 #define SLOPE_OCTAVES 2300
 #define TAIL_PERMILLE 30u
 
-void slo_tail_add(struct slo_tail *tail, const struct slo_pair *pair)
-{
-	tail->pair[tail->pairs++ % TAIL_RING] = *pair;
-}
-
 static uint32_t tail_kept(const struct slo_tail *tail, uint32_t most)
 {
-	return tail->pairs < most ? (uint32_t)tail->pairs : most;
+	uint64_t kept = tail->pairs - tail->from;
+
+	return kept < most ? (uint32_t)kept : most;
 }
 
 static const struct slo_pair *tail_at(const struct slo_tail *tail, uint32_t ago)
 {
 	return &tail->pair[(tail->pairs - 1 - ago) % TAIL_RING];
+}
+
+/* The last arrivals come 1.6 times as fast as those before, or as slowly: for random ones that is
+ * three deviations and more. */
+static void tail_watch_rate(struct slo_tail *tail)
+{
+	uint32_t kept = tail_kept(tail, TAIL_RING);
+	uint64_t now_ns, then_ns, last_ns, before_ns;
+
+	if (kept < 2 * TAIL_RATE || tail->pairs % (TAIL_RATE / 4))
+		return;
+	now_ns = tail_at(tail, 0)->arrival_ns;
+	then_ns = tail_at(tail, TAIL_RATE)->arrival_ns;
+	before_ns = tail_at(tail, kept - 1)->arrival_ns;
+	if (!before_ns || now_ns < then_ns || then_ns < before_ns)
+		return;
+	last_ns = (now_ns - then_ns) / TAIL_RATE;
+	before_ns = (then_ns - before_ns) / (kept - 1 - TAIL_RATE);
+	if (last_ns > before_ns + before_ns * 3 / 5 || before_ns > last_ns + last_ns * 3 / 5)
+		tail->from = tail->pairs - TAIL_RATE;
+}
+
+void slo_tail_add(struct slo_tail *tail, const struct slo_pair *pair)
+{
+	tail->pair[tail->pairs++ % TAIL_RING] = *pair;
+	tail_watch_rate(tail);
 }
 
 static uint64_t pair_at_level(const struct slo_pair *pair, int32_t level)
@@ -48,8 +71,8 @@ static uint64_t tail_mean(uint64_t *value, uint32_t count)
 		largest = 1;
 	fix_select(value, count, count - largest);
 	for (uint32_t i = count - largest; i < count; i++)
-		sum += value[i] / largest;
-	return sum;
+		sum += value[i]; /* none is above an hour or two */
+	return sum / largest;
 }
 
 struct slo_tails slo_tail_look(const struct slo_tail *tail, uint32_t most, int32_t level)

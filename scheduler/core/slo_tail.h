@@ -10,6 +10,8 @@
  * Both tails are the mean of the largest 3 in 100, which for tails that fall exponentially is the
  * p99, and uses all of them. A pair that was taken at another level counts as if what was added to
  * it had been taken at the present one, by the ladder's own slope: so that long memories do not lag.
+ * They do lag when the load changes, since the tail is made of the time when it was highest: when
+ * arrivals have clearly become rarer or denser, only what came since counts.
  *
  * Times are ns. Plain data, owned by the caller.
  */
@@ -19,13 +21,17 @@
 #define TAIL_RING 1024
 #define TAIL_SHORT 256
 
+#define TAIL_RATE 64u /* arrivals that show a change */
+
 struct slo_pair {
 	uint64_t shared_ns, alone_ns;
+	uint64_t arrival_ns; /* 0: not known, then the load is not looked at */
 	int32_t level;
 };
 
 struct slo_tail {
 	uint64_t pairs; /* ever */
+	uint64_t from;	/* of these, the first that counts */
 	struct slo_pair pair[TAIL_RING];
 };
 

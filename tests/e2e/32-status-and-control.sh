@@ -122,11 +122,15 @@ grep -Eq '^chat +latency-critical +1 .* 20(\.0)? ms +[0-9]+ of [0-9]+ ' "$out/te
 	say_bad 'status: no row of chat with its target and late requests'
 grep -Eq '^hog +best-effort +1 .*512(\.0)? MiB / 1(\.0)? GiB' "$out/text" ||
 	say_bad 'status: no memory of hog'
-for note in 'no MPS' 'tenant chat: the gate works at a fixed level' 'a simulated GPU does not tell'; do
+for note in 'no MPS' 'a simulated GPU does not tell'; do
 	grep -q "^note: .*$note" "$out/text" || say_bad "status: no note '$note'"
 	grep -q "^    \".*$note" "$out/status.json" ||
 		say_bad "status --json: no note '$note'"
 done
+
+grep -Eq '^chat: target p99 20(\.0)? ms of service.*; level [-0-9.]+, window .*, guard ' "$out/text" ||
+	say_bad 'status: no line for the target of chat'
+grep -q '"slo": {' "$out/status.json" || say_bad 'status --json: no controller of chat'
 
 # ---- set, and what cannot be set ----
 is 'set' 'train: memory.max=3 GiB, until the next reload' \

@@ -234,6 +234,25 @@ START_TEST(alone_is_known_from_thirty_requests_on)
 }
 END_TEST
 
+/* A few that met something unseen do not lengthen what the others took. */
+START_TEST(samples_that_met_something_are_trimmed)
+{
+	uint64_t most = 0;
+
+	memset(&alone, 0, sizeof(alone));
+	for (int i = 0; i < 500; i++) {
+		uint64_t service_ns = 5 * MS + draw(20 * US) + (draw(20) ? 0 : 2 * MS), got_ns;
+
+		got_ns = slo_alone_service(&alone, 1, service_ns, true);
+		most = got_ns > most ? got_ns : most;
+		got_ns = slo_alone_service(&alone, 1, 8 * MS, false);
+		most = got_ns > most ? got_ns : most;
+	}
+	ck_assert_uint_ge(most, 5 * MS);
+	ck_assert_uint_le(most, 5 * MS + 130 * US);
+}
+END_TEST
+
 /* Requests of one kind from 2 to 6 ms, each delayed by 1 ms when it meets anything. */
 START_TEST(a_kind_s_own_spread_is_not_interference)
 {
@@ -288,8 +307,8 @@ START_TEST(the_tail_is_the_mean_of_the_largest)
 		add_pair(i * MS, 1 * MS, 0);
 	seen = slo_tail_look(&tail, TAIL_RING, 0);
 	ck_assert_uint_eq(seen.pairs, 100);
-	ck_assert_uint_eq(seen.alone_ns / US, 98999);
-	ck_assert_uint_eq(seen.shared_ns / US, 99999);
+	ck_assert_uint_eq(seen.alone_ns / US, 99000);
+	ck_assert_uint_eq(seen.shared_ns / US, 100000);
 	seen = slo_tail_show(&tail, 990);
 	ck_assert_uint_eq(seen.alone_ns, 99 * MS);
 	ck_assert_uint_eq(seen.shared_ns, 100 * MS);
@@ -300,7 +319,40 @@ START_TEST(the_tail_is_the_mean_of_the_largest)
 	ck_assert_uint_eq(seen.alone_ns, 500 * MS);
 	for (int i = 0; i < TAIL_RING; i++)
 		add_pair(2 * MS, 0, 0);
-	ck_assert_uint_eq(slo_tail_look(&tail, TAIL_RING, 0).alone_ns / US, 1999);
+	ck_assert_uint_eq(slo_tail_look(&tail, TAIL_RING, 0).alone_ns / US, 2000);
+}
+END_TEST
+
+/* Of a time of high load all of the tail would be: it is forgotten when arrivals become rarer, and
+ * the other way round. Chance and pauses between requests change nothing. */
+START_TEST(a_changed_load_starts_anew)
+{
+	uint64_t now_ns = 1 * S;
+
+	memset(&tail, 0, sizeof(tail));
+	for (int i = 0; i < 3000; i++) {
+		now_ns += draw_gap(10 * MS);
+		slo_tail_add(&tail, &(struct slo_pair){.shared_ns = 60 * MS,
+						       .alone_ns = 50 * MS,
+						       .arrival_ns = now_ns});
+	}
+	ck_assert_uint_eq(slo_tail_look(&tail, TAIL_RING, 0).pairs, TAIL_RING);
+	for (int i = 0; i < 200; i++) {
+		now_ns += draw_gap(25 * MS);
+		slo_tail_add(&tail, &(struct slo_pair){.shared_ns = 11 * MS,
+						       .alone_ns = 10 * MS,
+						       .arrival_ns = now_ns});
+	}
+	ck_assert_uint_le(slo_tail_look(&tail, TAIL_RING, 0).pairs, 200 + TAIL_RATE / 2);
+	ck_assert_uint_gt(slo_tail_look(&tail, TAIL_RING, 0).pairs, TAIL_RATE);
+	ck_assert_uint_lt(slo_tail_look(&tail, 128, 0).alone_ns, 11 * MS);
+	for (int i = 0; i < 200; i++) {
+		now_ns += draw_gap(10 * MS);
+		slo_tail_add(&tail, &(struct slo_pair){.shared_ns = 70 * MS,
+						       .alone_ns = 50 * MS,
+						       .arrival_ns = now_ns});
+	}
+	ck_assert_uint_le(slo_tail_look(&tail, TAIL_RING, 0).pairs, 200 + TAIL_RATE / 2);
 }
 END_TEST
 
@@ -341,9 +393,11 @@ int main(void)
 	tcase_add_test(tcase, a_single_mode_is_no_reason_to_wait);
 	tcase_add_test(tcase, periodic_arrivals_are_expected);
 	tcase_add_test(tcase, alone_is_known_from_thirty_requests_on);
+	tcase_add_test(tcase, samples_that_met_something_are_trimmed);
 	tcase_add_test(tcase, a_kind_s_own_spread_is_not_interference);
 	tcase_add_test(tcase, kinds_are_replaced_by_age);
 	tcase_add_test(tcase, the_tail_is_the_mean_of_the_largest);
+	tcase_add_test(tcase, a_changed_load_starts_anew);
 	tcase_add_test(tcase, pairs_are_seen_from_the_present_level);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
