@@ -24,8 +24,11 @@
 #define SILENT_NS 10000000000ull /* without a request for so long a tenant wishes for nothing */
 
 #define OCTAVES_PER_LEVEL 2300 /* 1024ths: how fast what is added to a tail grows */
-#define AIM_PERMILLE 800u      /* of what may be added; the rest is left to chance */
-#define UP_PERMILLE 400	       /* of the way */
+/* Of what may be added this much is aimed at: chance, over thousands of requests, moves a tail by a
+ * sixth of what is added, and by half a percent of the tail. */
+#define AIM_PERMILLE 840u
+#define AIM_NOISE_PERMILLE 6u
+#define UP_PERMILLE 400 /* of the way */
 #define DOWN_PERMILLE 600
 #define UP_MOST 250
 #define DOWN_MOST 1000
@@ -102,9 +105,17 @@ static struct slo_signal slo_signal(const struct event_tenant *set, const struct
 	return whole;
 }
 
-static int32_t slo_step(const struct slo_signal *signal)
+static uint64_t slo_aim_ns(const struct slo_signal *signal)
 {
 	uint64_t aim_ns = fix_muldiv(signal->allowed_ns, AIM_PERMILLE, 1000);
+	uint64_t noise_ns = fix_muldiv(signal->alone_ns, AIM_NOISE_PERMILLE, 1000);
+
+	return noise_ns < aim_ns / 2 ? aim_ns - noise_ns : aim_ns / 2;
+}
+
+static int32_t slo_step(const struct slo_signal *signal)
+{
+	uint64_t aim_ns = slo_aim_ns(signal);
 	uint64_t added_ns = signal->added_ns;
 	int32_t step;
 
