@@ -85,6 +85,7 @@ SAMPLES_CU := $(wildcard samples/*.cu)
 DEMO_C := $(wildcard tools/demo/*.c)
 PLAN_C := $(wildcard tools/plan/*.c)
 SUITE_C := $(wildcard tools/plan/suites/*.c)
+LIVE_C := $(wildcard tools/plan/live/*.c)
 FACTS_C := $(wildcard tools/plan/facts/*.c)
 UNIT_C := $(wildcard tests/unit/test_*.c tests/model/test_*.c)
 NULLDRIVER_C := $(wildcard tests/bench/nulldriver/*.c)
@@ -121,13 +122,14 @@ E2E_PROGRAMS := $(patsubst %.c,$(B)/%,$(E2E_C)) $(patsubst %.cu,$(B)/%,$(E2E_CU)
 BENCHES := $(patsubst %.c,$(B)/%,$(BENCH_C))
 DEMO := $(if $(DEMO_C),$(B)/bin/sluice-demo)
 SUITE := $(if $(SUITE_C),$(B)/bin/sluice-suite)
+LIVE := $(if $(LIVE_C),$(B)/bin/sluice-live)
 FACTS := $(if $(FACTS_C),$(B)/bin/sluice-facts)
 PTX_TESTS := $(patsubst tests/unit/ptx/%.cu,$(B)/tests/unit/ptx/%.ptx,$(PTX_TEST_CU))
 
 PRODUCTS := $(if $(SHIM_C),$(LIBSLUICE)) $(if $(DAEMON_C),$(SLUICED)) $(if $(CLI_C),$(SLUICE)) \
-	$(if $(DRIVER_C),$(LIBCUDA)) $(if $(RUNTIME_C),$(LIBCUDART)) $(SAMPLES) $(DEMO) $(SUITE) $(FACTS)
+	$(if $(DRIVER_C),$(LIBCUDA)) $(if $(RUNTIME_C),$(LIBCUDART)) $(SAMPLES) $(DEMO) $(SUITE) $(LIVE) $(FACTS)
 
-.PHONY: all check check-unit check-e2e check-static check-gpu bench demo plan facts install uninstall \
+.PHONY: all check check-unit check-e2e check-static check-gpu bench demo plan plan-live facts install uninstall \
 	format lint clean distclean help deps programs
 
 all: $(PRODUCTS) ## build everything
@@ -256,6 +258,10 @@ $(B)/bin/sluice-suite: $(call objs,$(SUITE_C)) $(call A,plan)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $^ $(JANSSON_LIBS) $(LIBCONFIG_LIBS) -lm
 
+$(B)/bin/sluice-live: $(call objs,$(LIVE_C) tools/demo/phase.c tools/sluice/table.c)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $^ $(JANSSON_LIBS) -lm
+
 $(B)/bin/sluice-facts: $(call objs,$(FACTS_C)) $(call without_main,$(call objs,$(SUITE_C))) $(call A,plan)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(LDFLAGS) $(SAN_FLAGS) -o $@ $^ $(JANSSON_LIBS) $(LIBCONFIG_LIBS) -lm
@@ -313,6 +319,8 @@ plan: $(SUITE) ## all policies over the suite of pairs, on the model of the GPU:
 facts: $(FACTS) ## the model of the GPU against published facts: build/plan/facts.json
 	@mkdir -p build/plan
 	$(Q)$(FACTS) --out build/plan/facts.json
+plan-live: all ## the same policy on real processes on the simulated GPU: build/plan/live.json
+	$(Q)BUILD=$(B) sh tools/plan/live/run.sh
 
 # ---- the rest -----------------------------------------------------------------------------------
 

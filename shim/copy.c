@@ -11,7 +11,7 @@ void copy_begin(struct copy *copy, enum predict_kind kind, uint64_t bytes, CUstr
 {
 	uint32_t guess_ns;
 	uint64_t tag = predict_bytes_tag(kind, bytes, &guess_ns);
-	struct sample_what what = {.kind = kind, .shape = tag};
+	struct sample_what what = {.kind = kind, .shape = tag, .size = bytes};
 
 	copy->shows = COPY_SHOWS_NOTHING;
 	launch_begin(&copy->launch, tag, guess_ns, key, what, flags);

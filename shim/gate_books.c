@@ -9,6 +9,7 @@
 #include "request.h"
 #include "sample.h"
 #include "sync.h"
+#include "trace.h"
 #include "units.h"
 
 static struct gate gates[SLUICE_MAX_DEVICES];
@@ -133,7 +134,9 @@ void books_allow(struct gate *gate, struct lane *lane, uint64_t cost_ns, uint64_
 	uint64_t least_ns = allowance_ns < interval_ns ? allowance_ns : interval_ns;
 
 	books_store(&lane->drawn_ns, launched_ns + least_ns);
-	books_store(&lane->stop_at_ns, lane->shared ? 0 : launched_ns + least_ns);
+	/* Traced launches all come the slow way. */
+	books_store(&lane->stop_at_ns,
+		    lane->shared || trace_is_on(gate) ? 0 : launched_ns + least_ns);
 	lane->epoch = gate->watch_epoch;
 	lane->watch_count = gate->watch_count;
 	lane->watch[0] = (struct gate_watch){.word = &activity_none};
@@ -222,6 +225,7 @@ void gate_forked(void)
 	stream_forked();
 	marker_forked();
 	sample_forked();
+	trace_forked();
 	launch_forked();
 	units_forked();
 }

@@ -4,10 +4,24 @@
  */
 #include "launch.h"
 
-static struct sample_what kernel(CUfunction f, uint64_t shape, void *const *params)
+struct kernel_size {
+	uint64_t blocks;
+	uint32_t threads, shared_bytes;
+};
+
+#define KERNEL_SIZE_OF(gx, gy, gz, bx, by, bz, shared) \
+	((struct kernel_size){(uint64_t)(gx) * (gy) * (gz), (bx) * (by) * (bz), shared})
+
+static struct sample_what kernel(CUfunction f, uint64_t shape, struct kernel_size size,
+				 void *const *params)
 {
-	return (struct sample_what){
-		.kind = PREDICT_KERNEL, .handle = f, .shape = shape, .params = params};
+	return (struct sample_what){.kind = PREDICT_KERNEL,
+				    .handle = f,
+				    .shape = shape,
+				    .params = params,
+				    .size = size.blocks,
+				    .threads = size.threads,
+				    .shared_bytes = size.shared_bytes};
 }
 
 /*
@@ -22,6 +36,9 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, void *const *para
 #define KERNEL_ARGUMENTS \
 	f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, \
 		kernelParams, extra
+#define KERNEL_SIZE \
+	KERNEL_SIZE_OF(gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, \
+		       sharedMemBytes)
 #define KERNEL_TAG KERNEL_TAG_OF(f)
 #define KERNEL_TAG_OF(function) \
 	predict_kernel_tag(function, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, \
@@ -35,7 +52,7 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, void *const *para
 \
 		launch_begin(&launch, KERNEL_TAG, PREDICT_KERNEL_NS, \
 			     stream_key(hStream, per_thread), \
-			     kernel(f, KERNEL_TAG_OF(NULL), kernelParams), 0); \
+			     kernel(f, KERNEL_TAG_OF(NULL), KERNEL_SIZE, kernelParams), 0); \
 		result = real.name(KERNEL_ARGUMENTS); \
 		launch_end(&launch, result); \
 		return result; \
@@ -82,6 +99,13 @@ static uint64_t config_tag(const CUlaunchConfig *config, CUfunction f)
 				  config->sharedMemBytes);
 }
 
+static struct kernel_size config_size(const CUlaunchConfig *config)
+{
+	return KERNEL_SIZE_OF(config->gridDimX, config->gridDimY, config->gridDimZ,
+			      config->blockDimX, config->blockDimY, config->blockDimZ,
+			      config->sharedMemBytes);
+}
+
 static CUresult config_slow(CUresult (*call)(const CUlaunchConfig *, CUfunction, void **, void **),
 			    CUstream key, const CUlaunchConfig *config, CUfunction f, void **params,
 			    void **extra)
@@ -90,7 +114,8 @@ static CUresult config_slow(CUresult (*call)(const CUlaunchConfig *, CUfunction,
 	CUresult result;
 
 	launch_begin(&launch, config_tag(config, f), PREDICT_KERNEL_NS, key,
-		     kernel(f, config_tag(config, NULL), params), config_flags(config));
+		     kernel(f, config_tag(config, NULL), config_size(config), params),
+		     config_flags(config));
 	result = call(config, f, params, extra);
 	launch_end(&launch, result);
 	return result;
@@ -125,11 +150,11 @@ CUresult CUDAAPI cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction 
 /* ---- cooperative and old forms -------------------------------------------------------------------- */
 
 /* shape: the tag that these dimensions have without a function. */
-static void begin(struct launch *launch, CUfunction f, uint64_t shape, CUstream key,
-		  void *const *params)
+static void begin(struct launch *launch, CUfunction f, uint64_t shape, struct kernel_size size,
+		  CUstream key, void *const *params)
 {
 	launch_begin(launch, predict_mix((uintptr_t)f, shape, 0, 0), PREDICT_KERNEL_NS, key,
-		     kernel(f, shape, params), 0);
+		     kernel(f, shape, size, params), 0);
 }
 
 CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
@@ -144,7 +169,7 @@ CUresult CUDAAPI cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
 	begin(&launch, f,
 	      predict_kernel_tag(NULL, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
 				 blockDimZ, sharedMemBytes),
-	      stream_key(hStream, false), kernelParams);
+	      KERNEL_SIZE, stream_key(hStream, false), kernelParams);
 	result = real.cuLaunchCooperativeKernel(f, gridDimX, gridDimY, gridDimZ, blockDimX,
 						blockDimY, blockDimZ, sharedMemBytes, hStream,
 						kernelParams);
@@ -164,7 +189,7 @@ CUresult CUDAAPI cuLaunchCooperativeKernel_ptsz(CUfunction f, unsigned int gridD
 	begin(&launch, f,
 	      predict_kernel_tag(NULL, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY,
 				 blockDimZ, sharedMemBytes),
-	      stream_key(hStream, true), kernelParams);
+	      KERNEL_SIZE, stream_key(hStream, true), kernelParams);
 	result = real.cuLaunchCooperativeKernel_ptsz(f, gridDimX, gridDimY, gridDimZ, blockDimX,
 						     blockDimY, blockDimZ, sharedMemBytes, hStream,
 						     kernelParams);
@@ -186,6 +211,9 @@ CUresult CUDAAPI cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launch
 		      predict_kernel_tag(NULL, first->gridDimX, first->gridDimY, first->gridDimZ,
 					 first->blockDimX, first->blockDimY, first->blockDimZ,
 					 first->sharedMemBytes),
+		      KERNEL_SIZE_OF(first->gridDimX, first->gridDimY, first->gridDimZ,
+				     first->blockDimX, first->blockDimY, first->blockDimZ,
+				     first->sharedMemBytes),
 		      stream_key(first->hStream, false), first->kernelParams);
 	result = real.cuLaunchCooperativeKernelMultiDevice(launchParamsList, numDevices, flags);
 	launch_end(&launch, result);
@@ -197,7 +225,8 @@ CUresult CUDAAPI cuLaunch(CUfunction f)
 	struct launch launch;
 	CUresult result;
 
-	begin(&launch, f, predict_kernel_tag(NULL, 1, 1, 1, 0, 0, 0, 0), CU_STREAM_LEGACY, NULL);
+	begin(&launch, f, predict_kernel_tag(NULL, 1, 1, 1, 0, 0, 0, 0),
+	      (struct kernel_size){.blocks = 1}, CU_STREAM_LEGACY, NULL);
 	result = real.cuLaunch(f);
 	launch_end(&launch, result);
 	return result;
@@ -208,12 +237,19 @@ static uint64_t grid_shape(int width, int height)
 	return predict_kernel_tag(NULL, (unsigned int)width, (unsigned int)height, 1, 0, 0, 0, 0);
 }
 
+/* Its block's shape was set before, by a call that is not looked at. */
+static struct kernel_size grid_size(int width, int height)
+{
+	return (struct kernel_size){.blocks = (uint64_t)(unsigned int)width * (unsigned int)height};
+}
+
 CUresult CUDAAPI cuLaunchGrid(CUfunction f, int grid_width, int grid_height)
 {
 	struct launch launch;
 	CUresult result;
 
-	begin(&launch, f, grid_shape(grid_width, grid_height), CU_STREAM_LEGACY, NULL);
+	begin(&launch, f, grid_shape(grid_width, grid_height), grid_size(grid_width, grid_height),
+	      CU_STREAM_LEGACY, NULL);
 	result = real.cuLaunchGrid(f, grid_width, grid_height);
 	launch_end(&launch, result);
 	return result;
@@ -224,7 +260,8 @@ CUresult CUDAAPI cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height
 	struct launch launch;
 	CUresult result;
 
-	begin(&launch, f, grid_shape(grid_width, grid_height), stream_key(hStream, false), NULL);
+	begin(&launch, f, grid_shape(grid_width, grid_height), grid_size(grid_width, grid_height),
+	      stream_key(hStream, false), NULL);
 	result = real.cuLaunchGridAsync(f, grid_width, grid_height, hStream);
 	launch_end(&launch, result);
 	return result;

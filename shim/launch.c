@@ -11,7 +11,7 @@
 #include "collective.h"
 #include "inflight.h"
 #include "known.h"
-#include "profile.h"
+#include "trace.h"
 
 #define SAMPLE_EVERY 64u /* slow paths of a thread to one unasked sample */
 
@@ -311,9 +311,11 @@ static void launch_look(struct launch *launch, uint64_t tag, uint32_t guess_ns, 
 		activity_settle();
 	entry = launch_entry(tag, guess_ns, what, launch->gate, &number);
 	sample_harvest(&launch_predict);
-	is_sampled = !(what.kind == PREDICT_KERNEL && profile_is_on()) && wants_sample(entry, flags);
+	is_sampled = wants_sample(entry, flags);
 	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, what, flags);
 	launch_remember(number);
+	if (unlikely(trace_is_on(launch->gate)))
+		trace_launch(launch->gate, launch->stream, tag, predict_cost_ns(entry), what);
 	if (is_sampled)
 		launch->sample = sample_begin(launch->stream, launch->gate, entry, what);
 	errno = saved;

@@ -24,6 +24,9 @@ struct sample_what {
 	const void *handle;  /* CUfunction of a kernel */
 	uint64_t shape;	     /* digest of the dimensions or the size, alike in every run */
 	void *const *params; /* its parameters, during the launch's call; NULL: not given so */
+	uint64_t size;	     /* blocks of a kernel's grid, else bytes; 0: not known */
+	uint32_t threads;    /* of a block; 0: not known */
+	uint32_t shared_bytes;
 };
 
 /* Right before the launch; NULL: not now. The stream's context is current. */

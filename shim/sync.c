@@ -8,6 +8,7 @@
 #include "launch.h"
 #include "request.h"
 #include "sluice/clock.h"
+#include "trace.h"
 
 #define EVENTS 4096 /* a power of two; at most three quarters are used */
 
@@ -212,6 +213,8 @@ static void stream_shown(struct stream_state *stream, uint64_t launched_ns, uint
 		if (request_is_tracked(gate))
 			request_drained(stream, launched_ns, now_ns);
 		inflight_drained(stream, launched_ns, now_ns);
+		if (unlikely(trace_is_on(gate)))
+			trace_drained(gate, stream, now_ns);
 	}
 	futex_unlock(&gate->lock);
 }

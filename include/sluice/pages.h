@@ -49,8 +49,9 @@
 #define SLUICE_GRANT_PAUSED (1u << 3) /* `sluice pause`: the gate is closed until resumed */
 #define SLUICE_GRANT_EXCESS (1u << 4) /* latency-critical, but above gpu.max: gated */
 #define SLUICE_GRANT_WAITERS \
-	(1u << 5) /* (activity owner) best-effort processes may sleep on
+	(1u << 5)		     /* (activity owner) best-effort processes may sleep on
 					    the activity page: wake one when it clears */
+#define SLUICE_GRANT_TRACE (1u << 6) /* each launch is noted in the trace ring */
 
 /* Which activity page counts, and since when. generation 0: slot unused or revoked. */
 struct sluice_activity_ref {
@@ -117,13 +118,24 @@ struct sluice_counters {
 };
 _Static_assert(sizeof(struct sluice_counters) == 256, "counters");
 
-/* One launch, for `sluice plan --record` and `sluice why`. tsc 0 where there is no clock. */
+/* For `sluice plan --record`: a launch about to be made, or a stream that was seen drained. Written
+ * only while the grant has SLUICE_GRANT_TRACE, under gate->lock; read as the rings below. */
+enum sluice_trace_kind {
+	SLUICE_TRACE_KERNEL = 1,
+	SLUICE_TRACE_GRAPH = 2,
+	SLUICE_TRACE_COPY_TO_DEVICE = 3,
+	SLUICE_TRACE_COPY_TO_HOST = 4,
+	SLUICE_TRACE_COPY_DEVICE = 5, /* and memset, and where the direction is not known */
+	SLUICE_TRACE_DRAINED = 6,
+};
+
 struct sluice_trace_record {
-	uint64_t tsc;
-	uint32_t key;	 /* low half of the prediction key */
-	uint32_t stream; /* index of the marker, or UINT32_MAX */
-	uint64_t cost_ns;
-	uint64_t launched_ns;
+	uint64_t at_ns;
+	uint64_t key;	  /* what is launched, within the process */
+	uint32_t cost_ns; /* predicted */
+	uint32_t blocks;  /* kernels: of the grid, 0 not known; copies: KiB */
+	uint32_t per_sm;  /* kernels: so many fit one SM; 0 not known */
+	uint32_t what;	  /* {stream:24, enum sluice_trace_kind:8} */
 };
 _Static_assert(sizeof(struct sluice_trace_record) == 32, "trace record");
 

@@ -17,6 +17,8 @@
 
 #include <stdint.h>
 
+#include "sluice/pages.h"
+
 #define SLUICE_PROTOCOL_VERSION 1u
 #define SLUICE_PROTOCOL_OLDEST 1u
 #define SLUICE_NAME_MAX 64
@@ -64,6 +66,10 @@ enum sluice_msg_type {
 	SLUICE_MSG_WHY_REQUEST = 47, /* -> tool: struct sluice_msg_why_request, newest first */
 	SLUICE_MSG_WHY_CAUSE = 48,   /* -> tool: struct sluice_msg_why_cause, of the last one */
 	SLUICE_MSG_WHY_END = 49,     /* -> tool: struct sluice_msg_why_end */
+	SLUICE_MSG_RECORD = 50,	     /* tool ->: struct sluice_msg_record: note its launches for
+					   a while, and what has been noted? */
+	SLUICE_MSG_TRACE = 51,	     /* -> tool: struct sluice_msg_trace, in order */
+	SLUICE_MSG_TRACE_END = 52,   /* -> tool: struct sluice_msg_trace_end */
 };
 
 enum sluice_class {
@@ -324,5 +330,41 @@ struct sluice_msg_why_end {
 	char of[SLUICE_NAME_MAX];
 };
 _Static_assert(sizeof(struct sluice_msg_why_end) == 104, "why_end");
+
+/* Also the sign that somebody still wants to know: the process notes its launches for two seconds. */
+struct sluice_msg_record {
+	struct sluice_msg_header header;
+	char tenant[SLUICE_NAME_MAX];
+	uint32_t pid;	   /* 0: the tenant's process that has launched most */
+	uint32_t from_now; /* 1: `seen` is not known yet */
+	uint64_t seen;	   /* of TRACE_END */
+};
+_Static_assert(sizeof(struct sluice_msg_record) == 96, "record");
+
+#define SLUICE_TRACE_PACKET 30
+
+struct sluice_msg_trace {
+	struct sluice_msg_header header;
+	uint32_t count;
+	uint32_t reserved;
+	uint64_t first; /* number of record[0] */
+	struct sluice_trace_record record[SLUICE_TRACE_PACKET];
+};
+_Static_assert(sizeof(struct sluice_msg_trace) == 992, "trace");
+
+struct sluice_msg_trace_end {
+	struct sluice_msg_header header;
+	uint32_t pid;
+	uint32_t tenant_class; /* enum sluice_class */
+	uint32_t sms;
+	uint32_t simulated;
+	uint32_t processes; /* of the tenant */
+	uint32_t reserved;
+	uint64_t seen; /* to ask from next */
+	uint64_t lost; /* written over before they were asked for */
+	char device[SLUICE_NAME_MAX];
+	char program[SLUICE_NAME_MAX];
+};
+_Static_assert(sizeof(struct sluice_msg_trace_end) == 184, "trace_end");
 
 #endif

@@ -31,13 +31,19 @@ static uint32_t grant_us(uint64_t ns)
 	return ns / 1000 < UINT32_MAX ? (uint32_t)(ns / 1000) : UINT32_MAX;
 }
 
+/* The core's, and the arbiter's own. */
+static uint32_t grant_flags(const struct local_device *own, const struct grant *grant)
+{
+	return grant->flags | (own->trace ? SLUICE_GRANT_TRACE : 0);
+}
+
 void grant_write(struct process *process, uint32_t local, const struct grant *grant)
 {
 	struct local_device *own = &process->local[local];
 	struct sluice_grant *page = &process_page(process, local)->grant;
 	bool page_open = !(own->gate & 1);
 
-	atomic_store_explicit(&page->flags, grant->flags, memory_order_relaxed);
+	atomic_store_explicit(&page->flags, grant_flags(own, grant), memory_order_relaxed);
 	atomic_store_explicit(&page->credit_ns, grant->credit_ns, memory_order_relaxed);
 	atomic_store_explicit(&page->window_ns, grant->window_ns, memory_order_relaxed);
 	atomic_store_explicit(&page->guard_ns, grant->guard_ns, memory_order_relaxed);
@@ -79,5 +85,17 @@ void grant_set_activity(struct process *process, uint32_t local, uint32_t slot, 
 	struct sluice_grant *page = &process_page(process, local)->grant;
 
 	atomic_store_explicit(&page->activity[slot].generation, generation, memory_order_relaxed);
+	grant_publish(process, local);
+}
+
+void grant_set_trace(struct process *process, uint32_t local, bool on)
+{
+	struct local_device *own = &process->local[local];
+
+	if (own->trace == on)
+		return;
+	own->trace = on;
+	atomic_store_explicit(&process_page(process, local)->grant.flags,
+			      grant_flags(own, &own->grant), memory_order_relaxed);
 	grant_publish(process, local);
 }

@@ -38,6 +38,8 @@ struct local_device {
 	uint64_t why_busy_ns, why_end_ns; /* of its busy period, and its last request */
 	uint64_t arrivals_seen;		  /* (best-effort) of its ring, ever */
 	uint64_t requests_seen;		  /* of its ring, ever */
+	bool trace;			  /* it notes its launches ... */
+	uint64_t trace_until_ns;	  /* ... for so long, if nobody asks again */
 	/* Best-effort processes: */
 	uint64_t rest_launched_ns; /* at the last slow tick */
 };
@@ -107,6 +109,9 @@ void grant_bump_mail(struct process *process);
 /* Which activity counts: sets the slot's generation. 0: none. */
 void grant_set_activity(struct process *process, uint32_t local, uint32_t slot,
 			uint32_t generation);
+
+/* Whether the process notes its launches. */
+void grant_set_trace(struct process *process, uint32_t local, bool on);
 
 /* ---- reading.c -------------------------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "daemon/reclaim.h"
 #include "daemon/why.h"
 #include "daemon/requests.h"
+#include "daemon/trace.h"
 
 static void read_gate(struct process *process, uint32_t local, bool thorough)
 {
@@ -114,6 +115,7 @@ int ticks_on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	arbiter_now(arbiter);
 	any = tick_processes(arbiter);
 	requests_tick(arbiter);
+	trace_tick(arbiter);
 	read_all(arbiter);
 	(void)arbiter_feed(arbiter, &event);
 	reclaim_tick(arbiter);

@@ -4,6 +4,7 @@
 #include "daemon/connection.h"
 #include "daemon/match.h"
 #include "daemon/ticks.h"
+#include "daemon/trace.h"
 #include "daemon/why.h"
 
 /* The protocol with `sluice`: questions that anyone may ask, and changes for those who may. */
@@ -159,6 +160,7 @@ int tool_message(struct connection *connection, const struct sluice_packet *pack
 	switch (packet->header.type) {
 	case SLUICE_MSG_STATUS: return status_send(connection, seq);
 	case SLUICE_MSG_RELOAD: return tool_reload(connection, seq);
+	case SLUICE_MSG_RECORD: return trace_message(connection, packet);
 	case SLUICE_MSG_SET:
 	case SLUICE_MSG_PAUSE:
 	case SLUICE_MSG_RESUME:

@@ -13,19 +13,26 @@
 #include "plan/policy.h"
 #include "plan/report.h"
 #include "plan/scenario.h"
+#include "plan_record.h"
 #include "plan_text.h"
 
 struct options {
 	const char *file, *svg;
 	bool json, policies;
 	uint32_t workers;
+	struct record_options record;
 };
 
 static const struct argp_option option_table[] = {
 	{"json", 'j', NULL, 0, "print JSON", 0},
-	{"svg", 'o', "FILE", 0, "draw the frontier: best-effort throughput against A and S", 0},
+	{"svg", 'v', "FILE", 0, "draw the frontier: best-effort throughput against A and S", 0},
 	{"workers", 'w', "N", 0, "play so many runs at once (default: one a processor)", 0},
 	{"policies", 'p', NULL, 0, "list the policies, their options and presets", 0},
+	{"record", 'r', "TENANT", 0, "make a workload of what the running tenant launches", 1},
+	{"output", 'o', "FILE", 0, "where the workload goes (default: standard output)", 1},
+	{"arrivals", 'a', "FILE", 0, "write the gaps between its requests there", 1},
+	{"seconds", 's', "N", 0, "record for so long (default: 10)", 1},
+	{"socket", 'S', "PATH", 0, "the arbiter's socket", 1},
 	{0},
 };
 
@@ -37,7 +44,17 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'j': options->json = true; return 0;
-	case 'o': options->svg = arg; return 0;
+	case 'v': options->svg = arg; return 0;
+	case 'r': options->record.tenant = arg; return 0;
+	case 'o': options->record.output = arg; return 0;
+	case 'a': options->record.arrivals = arg; return 0;
+	case 'S': options->record.socket = arg; return 0;
+	case 's':
+		options->record.seconds = strtod(arg, &end);
+		if (*end || end == arg || !(options->record.seconds >= 0.1) ||
+		    options->record.seconds > 3600)
+			argp_error(state, "--seconds=%s: seconds between 0.1 and 3600", arg);
+		return 0;
 	case 'p': options->policies = true; return 0;
 	case 'w':
 		number = strtoul(arg, &end, 10);
@@ -51,7 +68,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->file = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (!options->file && !options->policies)
+		if (!options->file + !options->policies + !options->record.tenant != 2)
 			argp_usage(state);
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
@@ -174,12 +191,16 @@ static const char *const after =
 int cmd_plan(int argc, char **argv)
 {
 	char doc[1024];
-	struct argp argp = {
-		.options = option_table, .parser = parse_option, .args_doc = "FILE", .doc = doc};
-	struct options options = {0};
+	struct argp argp = {.options = option_table,
+			    .parser = parse_option,
+			    .args_doc = "FILE\n--record=TENANT\n--policies",
+			    .doc = doc};
+	struct options options = {.record = {.seconds = 10}};
 
 	(void)snprintf(doc, sizeof(doc), "%s\v%s", before, after);
 	if (argp_parse(&argp, argc, argv, 0, NULL, &options))
 		return 2;
+	if (options.record.tenant)
+		return plan_record(&options.record);
 	return options.policies ? print_policies() : play(&options);
 }

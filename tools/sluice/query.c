@@ -302,3 +302,34 @@ void status_finish(struct status *status)
 	free(status->note);
 	memset(status, 0, sizeof(*status));
 }
+
+int query_trace(struct query *query, const char *tenant, struct sluice_msg_record *question,
+		int (*take)(void *context, const struct sluice_msg_trace *trace), void *context,
+		struct sluice_msg_trace_end *ret_end, char *ret_why)
+{
+	struct sluice_msg_trace trace;
+	struct sluice_packet packet;
+	int r;
+
+	sluice_wire_text(question->tenant, sizeof(question->tenant), tenant);
+	sluice_wire_head(question, SLUICE_MSG_RECORD, sizeof(*question), 5, 0);
+	r = send_message(query, question, ret_why);
+	while (r == 0) {
+		r = receive(query, &packet, ret_why);
+		if (r == 0 && packet.header.type == SLUICE_MSG_REFUSED)
+			return refusal(&packet, ret_why);
+		if (r == 0 && packet.header.type == SLUICE_MSG_TRACE_END) {
+			sluice_wire_copy(&packet, ret_end, sizeof(*ret_end));
+			return 0;
+		}
+		if (r || packet.header.type != SLUICE_MSG_TRACE)
+			continue;
+		sluice_wire_copy(&packet, &trace, sizeof(trace));
+		if (trace.count > SLUICE_TRACE_PACKET)
+			trace.count = SLUICE_TRACE_PACKET;
+		r = take(context, &trace);
+		if (r)
+			snprintf(ret_why, QUERY_WHY_MAX, "out of memory");
+	}
+	return r;
+}

@@ -55,4 +55,9 @@ void late_finish(struct late *late);
 int query_status(struct query *query, struct status *ret_status, char *ret_why);
 void status_finish(struct status *status);
 
+/* One question to a recorded process, RECORD; `take` gets what has been noted since the last. */
+int query_trace(struct query *query, const char *tenant, struct sluice_msg_record *question,
+		int (*take)(void *context, const struct sluice_msg_trace *trace), void *context,
+		struct sluice_msg_trace_end *ret_end, char *ret_why);
+
 #endif
