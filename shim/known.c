@@ -149,9 +149,10 @@ void known_meet_part(struct predict *predict, struct predict_stat *part,
 	uint64_t key = whole->key;
 
 	if (whole->split == PREDICT_BY_BEFORE && by) {
-		struct predict_entry *before = &predict->entry[by - 1];
+		struct predict_entry *before = by <= PREDICT_SLOTS ? &predict->entry[by - 1] : NULL;
 
-		by = by <= PREDICT_SLOTS ? predict_stat_of(predict, before)->key : 0;
+		/* What found no room in the table has no key either. */
+		by = before && before->tag ? predict_stat_of(predict, before)->key : 0;
 		if (!by)
 			by = NOT_KEPT;
 	}

@@ -11,6 +11,7 @@
 #include "collective.h"
 #include "inflight.h"
 #include "known.h"
+#include "profile.h"
 #include "trace.h"
 
 #define SAMPLE_EVERY 64u /* slow paths of a thread to one unasked sample */
@@ -311,7 +312,8 @@ static void launch_look(struct launch *launch, uint64_t tag, uint32_t guess_ns, 
 		activity_settle();
 	entry = launch_entry(tag, guess_ns, what, launch->gate, &number);
 	sample_harvest(&launch_predict);
-	is_sampled = wants_sample(entry, flags);
+	is_sampled = !(what.kind == PREDICT_KERNEL && profile_is_on()) &&
+		     wants_sample(entry, flags);
 	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, what, flags);
 	launch_remember(number);
 	if (unlikely(trace_is_on(launch->gate)))
@@ -371,11 +373,12 @@ void launch_longest(uint64_t in_flight_ns, struct launch_unit *ret_unit)
 	for (uint32_t i = 1; i <= LAUNCH_RECENT && sum_ns < in_flight_ns; i++) {
 		uint32_t number =
 			launch_thread.recent[(launch_thread.recents - i) & (LAUNCH_RECENT - 1)];
-		struct predict_entry *entry = &launch_predict.entry[number - 1];
+		struct predict_entry *entry;
 		uint32_t cost_ns;
 
 		if (!number || number > PREDICT_SLOTS)
 			break;
+		entry = &launch_predict.entry[number - 1];
 		cost_ns = predict_cost_ns(entry);
 		sum_ns += cost_ns;
 		ret_unit->launches++;

@@ -166,10 +166,9 @@ static void on_hello(struct fake_arbiter *fake, struct fake_session *session,
 	memcpy(session->tenant, hello.tenant, sizeof(session->tenant));
 	session->latency = !strncmp(hello.tenant, "lc", 2);
 	session->said_session = hello.session;
-	session->channel =
-		page_make("channel",
-			  fake->is_old ? SLUICE_CHANNEL_LEAST_BYTES : sizeof(struct sluice_channel),
-			  &session->channel_fd);
+	session->channel_bytes =
+		fake->is_old ? SLUICE_CHANNEL_LEAST_BYTES : sizeof(struct sluice_channel);
+	session->channel = page_make("channel", session->channel_bytes, &session->channel_fd);
 	session->escrow = page_make("escrow", sizeof(struct sluice_escrow), &session->escrow_fd);
 	session->channel->magic = SLUICE_CHANNEL_MAGIC;
 	session->escrow->magic = SLUICE_ESCROW_MAGIC;
@@ -368,7 +367,7 @@ void fake_arbiter_stop(struct fake_arbiter *fake)
 static void session_finish(struct fake_session *session)
 {
 	if (session->channel) {
-		munmap(session->channel, sizeof(*session->channel));
+		munmap(session->channel, session->channel_bytes);
 		munmap(session->escrow, sizeof(*session->escrow));
 		close(session->channel_fd);
 		close(session->escrow_fd);

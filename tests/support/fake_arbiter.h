@@ -28,6 +28,7 @@ struct fake_session {
 	uint64_t said_session; /* in its hello */
 	int channel_fd, escrow_fd, activity_fd;
 	struct sluice_channel *channel;
+	size_t channel_bytes;
 	struct sluice_escrow *escrow;
 	_Atomic(struct sluice_activity *) activity; /* owners: mapped by the fake as well */
 	_Atomic uint32_t devices;
