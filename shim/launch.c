@@ -312,8 +312,8 @@ static void launch_look(struct launch *launch, uint64_t tag, uint32_t guess_ns, 
 		activity_settle();
 	entry = launch_entry(tag, guess_ns, what, launch->gate, &number);
 	sample_harvest(&launch_predict);
-	is_sampled = !(what.kind == PREDICT_KERNEL && profile_is_on()) &&
-		     wants_sample(entry, flags);
+	is_sampled =
+		!(what.kind == PREDICT_KERNEL && profile_is_on()) && wants_sample(entry, flags);
 	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, what, flags);
 	launch_remember(number);
 	if (unlikely(trace_is_on(launch->gate)))

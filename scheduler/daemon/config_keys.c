@@ -50,8 +50,8 @@ const struct config_key config_arbiter_keys[] = {
 	 "root "
 	 "may."},
 	{"connections", KEY_INTEGER, 0, ARBITER(connections), 1, 4096, NULL, "256",
-	 "Connections that one user may hold. A few more are there for `sluice status`, `pause` and "
-	 "the like."},
+	 "Connections that one user may hold. A few more are there for `sluice status`, `pause` "
+	 "and the like."},
 };
 const unsigned int config_arbiter_key_count =
 	sizeof(config_arbiter_keys) / sizeof(config_arbiter_keys[0]);

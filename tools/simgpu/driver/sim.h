@@ -160,7 +160,7 @@ struct sim_options {
 	bool allow_timing_only; /* SIMGPU_TIMING_ONLY=1: kernels without PTX run as no-ops */
 	bool report;		/* SIMGPU_REPORT=FILE: counters written at exit */
 	const char *report_path;
-	unsigned int threads; /* SIMGPU_THREADS; default: cores */
+	unsigned int threads;	   /* SIMGPU_THREADS; default: cores */
 	unsigned int mps_priority; /* CUDA_MPS_CLIENT_PRIORITY: 0 normal, 1 below it */
 };
 const struct sim_options *sim_options_get(void);
