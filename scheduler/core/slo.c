@@ -45,8 +45,12 @@ static uint64_t slo_max(uint64_t a, uint64_t b)
 static bool request_is_sheltered(const struct device *device, const struct slo_gate *own,
 				 uint64_t start_ns)
 {
-	return !device->slo.cap_sms ||
-	       start_ns > own->busy_since_ns + device->slo.busy_limit_ns + BESIDE_TAIL_NS;
+	uint64_t limit_ns = device->slo.busy_limit_ns;
+
+	if (!device->slo.cap_sms)
+		return true;
+	return limit_ns < REQUEST_MOST_NS &&
+	       start_ns > own->busy_since_ns + limit_ns + BESIDE_TAIL_NS;
 }
 
 /* Keeps gaps and busy periods; returns whether nothing of best-effort tenants ran beside it. */

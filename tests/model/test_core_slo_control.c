@@ -194,6 +194,12 @@ START_TEST(a_level_can_be_fixed)
 	ck_assert_uint_eq(world->grant.cap_sms, 32);
 	ck_assert_uint_ge(world->grant.busy_limit_ns, 7 * SLO_MS * 425 / 1000);
 	ck_assert_uint_le(world->grant.busy_limit_ns, 8 * SLO_MS * 425 / 1000);
+	/* All the time beside it: nothing more is learned of what it takes alone. */
+	event.level.level = 4500;
+	slo_event(world, event);
+	slo_run(world, 1000);
+	ck_assert_uint_eq(world->grant.busy_limit_ns, CORE_NO_LIMIT);
+	ck_assert_uint_lt(slo_report_of(world, 0).alone_median_ns, 7100 * SLO_US);
 	event.level.level = 5001;
 	event.now_ns = world->now_ns;
 	ck_assert_int_ne(engine_event(world->engine, &event), 0);
