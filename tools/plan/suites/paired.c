@@ -82,8 +82,8 @@ static void resample(const struct ranked *shared, const struct ranked *alone, ui
 		value[i] = over(shared, alone, count, times);
 	}
 	qsort(value, RESAMPLES, sizeof(*value), compare_double);
-	ret->low = value[RESAMPLES * 25 / 1000];
-	ret->high = value[RESAMPLES - 1 - RESAMPLES * 25 / 1000];
+	ret->low = value[RESAMPLES * 5 / 100];
+	ret->high = value[RESAMPLES - 1 - RESAMPLES * 5 / 100];
 }
 
 int suite_paired_p99(const uint64_t *shared, const uint64_t *alone, uint32_t count, uint64_t seed,

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-/* p99 over alone - 1, and between what 95 % of resamplings lie, which draw blocks of requests in
- * sequence and take both latencies of each. */
+/* p99 over alone - 1, and its 95 % bounds, each on its side: of resamplings, which draw blocks of
+ * requests in sequence and take both latencies of each, 5 % lie below `low`, 5 % above `high`. */
 struct suite_paired {
 	double over, low, high;
 };

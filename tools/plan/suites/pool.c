@@ -35,6 +35,15 @@ static void do_one(struct suite *suite, uint32_t index)
 	result->cpu_s = cpu_seconds() - start;
 }
 
+/* To people who wait: about twenty lines in all. */
+static void tell(uint32_t begun, uint32_t jobs)
+{
+	uint32_t step = jobs / 20 + 1;
+
+	if (begun % step == 0 && isatty(STDERR_FILENO))
+		(void)fprintf(stderr, "%u of %u jobs\n", begun, jobs);
+}
+
 static _Noreturn void work(struct suite *suite, _Atomic uint32_t *next)
 {
 	/* Whoever stops the suite stops its jobs. */
@@ -45,6 +54,7 @@ static _Noreturn void work(struct suite *suite, _Atomic uint32_t *next)
 		if (index >= suite->jobs)
 			break;
 		do_one(suite, index);
+		tell(index + 1, suite->jobs);
 	}
 	_exit(0);
 }

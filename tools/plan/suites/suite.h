@@ -49,7 +49,7 @@ struct suite_result {
 	double a[SUITE_SEEDS], s[SUITE_SEEDS], a_p50[SUITE_SEEDS], be[SUITE_SEEDS],
 		load[SUITE_SEEDS];
 	double s_added_ns[SUITE_SEEDS]; /* p99 of S - alone */
-	double a_low, a_high; /* 95 % of the paired overhead of all seeds together lies between */
+	double a_low, a_high; /* 95 % bounds of the paired overhead of all seeds together */
 	bool unstable;	      /* the server does not keep up: A hangs on the length of the run */
 	double err_1s, err_100ms_p95; /* SHARES */
 	/* SEARCH: the most best-effort work within each target, the level, levels tried. */
