@@ -120,7 +120,7 @@ tenants = (
   { name = "train"; workload = "../train.conf"; }
 );
 policies = ( "slo" );
-run = { requests = $requests; warmup = $warmup; seeds = 5; };
+run = { requests = $requests; warmup = $warmup; seeds = 30; };
 CFG
 	"$sluice" plan --json "$work/$1/scenario.cfg" >"$work/$1/plan.json" ||
 		die "the recorded pair does not play: see $work/$1/scenario.cfg"
