@@ -21,7 +21,8 @@
 #define STEP_NS 250000000ull
 #define STEP_PAIRS 25u
 #define LEARN_NS 500000000ull
-#define SILENT_NS 10000000000ull /* without a request for so long a tenant wishes for nothing */
+#define LEARN_EARLY_NS 50000000ull /* a decode loop should not meet best-effort work for long */
+#define SILENT_NS 10000000000ull   /* without a request for so long a tenant wishes for nothing */
 
 #define OCTAVES_PER_LEVEL 2300 /* 1024ths: how fast what is added to a tail grows */
 /* Of what may be added this much is aimed at: chance, over thousands of requests, moves a tail by a
@@ -255,7 +256,9 @@ static void slo_learn_gaps(const struct device *device, struct slo_watch *watch,
 {
 	uint32_t permille = device->slo.setting.quiet_permille;
 
-	if (now_ns - watch->learned_ns >= LEARN_NS) {
+	uint64_t again_ns = watch->gaps.gaps < GAP_RING ? LEARN_EARLY_NS : LEARN_NS;
+
+	if (now_ns - watch->learned_ns >= again_ns) {
 		slo_gap_learn(&watch->gaps);
 		slo_gap_expect(&watch->gaps, permille);
 		watch->learned_ns = now_ns;

@@ -5,7 +5,8 @@
 
 #include "slo_fix.h"
 
-#define KNOWN 50u		   /* gaps seen before anything is made of them */
+#define GAPS_KNOWN 30u /* seen before anything is made of them */
+#define PERIODS_KNOWN 50u
 #define SHORT_MOST_NS 2000000ull   /* a longer mode is not within requests */
 #define SHORT_LEAST_PERMILLE 300u  /* fewer short gaps are no mode */
 #define VALLEY_RATIO 2u		   /* between the modes: as wide as that ... */
@@ -46,11 +47,11 @@ static uint32_t gap_within(const uint64_t *value, uint32_t count, uint64_t low, 
 
 /*
  * Does a mode end at value[at]? It holds many of the gaps, none of them much shorter than that, and
- * above it there is next to nothing for as far again, and then more.
+ * above it there is next to nothing for as far again, and then more, which holds most of the time.
  */
 static int gap_ends_mode(const uint64_t *value, uint32_t count, uint32_t at)
 {
-	uint64_t edge_ns = value[at];
+	uint64_t edge_ns = value[at], short_ns = 0, long_ns = 0;
 	uint32_t mode = gap_within(value, at + 1, edge_ns / MODE_RATIO, edge_ns);
 	uint32_t inside = 0, above, least;
 
@@ -58,8 +59,11 @@ static int gap_ends_mode(const uint64_t *value, uint32_t count, uint32_t at)
 		inside++;
 	above = count - at - 1 - inside;
 	least = above < mode ? above : mode;
-	return mode >= count * SHORT_LEAST_PERMILLE / 1000 && above >= 2 &&
-	       inside <= least / VALLEY_SHARE;
+	for (uint32_t i = 0; i < count; i++)
+		*(i <= at + inside ? &short_ns : &long_ns) += value[i];
+	/* To wait them out costs best-effort work the short gaps: less than what is left to it. */
+	return mode >= count * SHORT_LEAST_PERMILLE / 1000 && short_ns < long_ns &&
+	       inside <= least / VALLEY_SHARE + (above >= 2);
 }
 
 void slo_gap_learn(struct slo_gaps *gaps)
@@ -68,7 +72,7 @@ void slo_gap_learn(struct slo_gaps *gaps)
 	uint32_t count = gap_sorted(gaps->gap_ns, gaps->gaps, GAP_RING, value);
 
 	for (uint32_t at = count * SHORT_LEAST_PERMILLE / 1000;
-	     count >= KNOWN && at < count && value[at] < SHORT_MOST_NS; at++) {
+	     count >= GAPS_KNOWN && at < count && value[at] < SHORT_MOST_NS; at++) {
 		/* The lowest edge of the highest mode: what straggles above it does not end it. */
 		if (value[at] > MODE_RATIO * edge_ns && gap_ends_mode(value, count, at))
 			edge_ns = value[at];
@@ -86,7 +90,7 @@ void slo_gap_expect(struct slo_gaps *gaps, uint32_t permille)
 
 	gaps->expect_permille = permille;
 	gaps->expect_from_ns = gaps->expect_until_ns = 0;
-	if (count < KNOWN || !permille)
+	if (count < PERIODS_KNOWN || !permille)
 		return;
 	last = count - 1;
 	low_ns = value[last * PEAK_OUTLIERS_PERMILLE / 1000];
