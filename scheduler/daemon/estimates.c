@@ -21,6 +21,7 @@ struct user {
 	uint64_t run;	  /* of this arbiter, for this user */
 	uint64_t touched; /* goes up with each use: who was used longest ago makes room */
 	bool dirty;
+	bool full;	   /* of this run's: nothing can make room */
 	bool cannot_write; /* said so */
 	uint64_t saved_ns;
 	struct sluice_estimate_record *slot; /* ESTIMATES_SLOTS; owned */
@@ -68,7 +69,7 @@ static void scatter(struct user *user, const struct sluice_estimate_record *reco
 	}
 }
 
-/* Drops what the fewest of the latest runs have seen. False: all of it is of this run. */
+/* Drops what none of the later half of the runs has seen. False: all of it is of this run. */
 static bool make_room(struct user *user)
 {
 	struct sluice_estimate_record *record = malloc(ESTIMATES_MAX * sizeof(*record));
@@ -81,7 +82,7 @@ static bool make_room(struct user *user)
 	for (uint32_t i = 0; i < count; i++)
 		oldest = record[i].reserved < oldest ? record[i].reserved : oldest;
 	if (oldest < user->run)
-		scatter(user, record, count, oldest + 1);
+		scatter(user, record, count, oldest + (user->run - oldest + 1) / 2);
 	free(record);
 	return oldest < user->run;
 }
@@ -92,7 +93,9 @@ static void put(struct user *user, const struct sluice_estimate_record *record)
 		sluice_known_look(user->slot, ESTIMATES_SLOTS, record->key);
 
 	if (!at->key && user->count == ESTIMATES_MAX) {
-		if (!make_room(user))
+		/* Looked for once: whoever invents keys must not keep the arbiter busy. */
+		user->full = user->full || !make_room(user);
+		if (user->full)
 			return;
 		at = sluice_known_look(user->slot, ESTIMATES_SLOTS, record->key);
 	}
@@ -289,6 +292,16 @@ int estimates_page(struct estimates *estimates, uid_t uid, struct page *ret_page
 	if (r)
 		page_finish(ret_page);
 	return r;
+}
+
+void estimates_run(struct estimates *estimates, uid_t uid)
+{
+	struct user *user = estimates ? user_of(estimates, uid) : NULL;
+
+	if (!user)
+		return;
+	user->run++;
+	user->full = false;
 }
 
 void estimates_tick(struct estimates *estimates, uint64_t now_ns)

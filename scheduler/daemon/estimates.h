@@ -33,6 +33,9 @@ void estimates_destroy(struct estimates *estimates);
 void estimates_take(struct estimates *estimates, uid_t uid, const struct sluice_estimate_ring *ring,
 		    uint64_t *seen);
 
+/* Another process of the user begins: what it sees again counts as newer than what it does not. */
+void estimates_run(struct estimates *estimates, uid_t uid);
+
 /* What is known for the user, as a sealed page with a reader's descriptor. 0, or -errno; -ENOENT:
  * nothing is. */
 int estimates_page(struct estimates *estimates, uid_t uid, struct page *ret_page);

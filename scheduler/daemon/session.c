@@ -146,6 +146,8 @@ static int session_known(struct process *process)
 	struct page page;
 	int r = estimates_page(process->arbiter->estimates, process->identity.uid, &page);
 
+	estimates_run(process->arbiter->estimates, process->identity.uid);
+
 	if (r)
 		return 0;
 	sluice_wire_head(&message, SLUICE_MSG_KNOWN, sizeof(message), 0, 0);

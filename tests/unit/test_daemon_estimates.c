@@ -189,6 +189,22 @@ START_TEST(test_estimates_are_bounded)
 }
 END_TEST
 
+START_TEST(test_estimates_of_a_long_life)
+{
+	struct estimates *estimates = estimates_create(NULL);
+
+	/* Five processes, one after the other, of which each brings a quarter of a table. */
+	for (uint64_t run = 0; run < 5; run++) {
+		estimates_run(estimates, 7);
+		measure_many(estimates, 1 + run * 10000, 1 + run * 10000 + ESTIMATES_MAX / 4);
+	}
+	ck_assert_uint_eq(known(estimates, 7, 1), 0);
+	ck_assert_uint_eq(known(estimates, 7, 30001), 1000);
+	ck_assert_uint_eq(known(estimates, 7, 40000 + ESTIMATES_MAX / 4), 1000);
+	estimates_destroy(estimates);
+}
+END_TEST
+
 /* More users than tables: who was here longest ago is written and makes room, and is read again. */
 START_TEST(test_estimates_of_many_users)
 {
@@ -338,6 +354,7 @@ int main(void)
 	tcase_add_test(tcase, test_estimates_are_written_when_due);
 	tcase_add_test(tcase, test_estimates_refuse_what_makes_no_sense);
 	tcase_add_test(tcase, test_estimates_are_bounded);
+	tcase_add_test(tcase, test_estimates_of_a_long_life);
 	tcase_add_test(tcase, test_estimates_of_many_users);
 	tcase_add_test(tcase, test_every_damaged_byte_is_seen);
 	tcase_add_test(tcase, test_files_that_are_not_ours);
