@@ -53,7 +53,7 @@ struct gate {
 	_Atomic uint32_t page_number;
 	struct sluice_channel_device *page;
 	uint64_t completed_ns;	 /* of this gate's streams, ever */
-	uint64_t retired_ns;	 /* launched under earlier pages */
+	uint64_t retired_ns;	 /* launched under earlier pages by lanes that have left them */
 	uint64_t moved_ns;	 /* when something in flight last completed, or was admitted */
 	uint64_t want_ns;	 /* when the arbiter was last told that a launch is held ... */
 	uint32_t want_word;	 /* ... and what the gate's word was then */

@@ -30,6 +30,27 @@ static uint64_t page_launched(const struct gate *gate)
 	return launched_ns;
 }
 
+/* A lane whose thread has not come by since the page was swapped counts where it did, till then. */
+static const struct sluice_slot *lane_left(const struct gate *gate, uint32_t number)
+{
+	const struct sluice_slot *slot = gate->lane[number].slot;
+
+	return slot && slot != &gate->page->slot[number] ? slot : NULL;
+}
+
+/* Launched under earlier pages; it grows while lanes still write there. */
+static uint64_t earlier_launched(const struct gate *gate)
+{
+	uint64_t launched_ns = gate->retired_ns;
+
+	for (uint32_t i = 0; i < gate->lanes; i++) {
+		const struct sluice_slot *slot = lane_left(gate, i);
+
+		launched_ns += slot ? books_load(&slot->launched_ns) : 0;
+	}
+	return launched_ns;
+}
+
 void gate_rehome(uint32_t index, uint32_t ordinal, struct sluice_channel_device *page)
 {
 	struct gate *gate = &gates[index];
@@ -38,8 +59,6 @@ void gate_rehome(uint32_t index, uint32_t ordinal, struct sluice_channel_device 
 	if (gate->page != page) {
 		struct sluice_channel_device *old = gate->page;
 
-		if (old)
-			gate->retired_ns += page_launched(gate);
 		gate->index = index;
 		gate->ordinal = ordinal;
 		gate->page = page;
@@ -56,6 +75,10 @@ void gate_rehome(uint32_t index, uint32_t ordinal, struct sluice_channel_device 
 /* A page that is new to a gate may have been used before: a slot goes on from what it holds. */
 static void lane_bind(struct gate *gate, struct lane *lane, uint32_t slot, bool shared)
 {
+	const struct sluice_slot *left = lane_left(gate, slot);
+
+	if (left)
+		gate->retired_ns += books_load(&left->launched_ns);
 	lane->slot = &gate->page->slot[slot];
 	lane->grant = &gate->page->grant;
 	lane->shared = shared;
@@ -86,7 +109,7 @@ struct lane *gate_lane(struct gate *gate, uint32_t slot, bool shared)
 
 uint64_t gate_in_flight(const struct gate *gate)
 {
-	uint64_t launched_ns = gate->retired_ns + page_launched(gate);
+	uint64_t launched_ns = earlier_launched(gate) + page_launched(gate);
 
 	return launched_ns > gate->completed_ns ? launched_ns - gate->completed_ns : 0;
 }
@@ -94,13 +117,13 @@ uint64_t gate_in_flight(const struct gate *gate)
 static void publish(struct gate *gate, uint64_t now_ns)
 {
 	struct sluice_counters *counters = &gate->page->counters;
+	uint64_t earlier_ns = earlier_launched(gate);
 
 	books_store(&counters->completed_at_ns, now_ns);
 	/* Pairs with the arbiter's acquire: what is complete is not taken for older than it is. */
-	atomic_store_explicit(
-		&counters->completed_ns,
-		gate->completed_ns > gate->retired_ns ? gate->completed_ns - gate->retired_ns : 0,
-		memory_order_release);
+	atomic_store_explicit(&counters->completed_ns,
+			      gate->completed_ns > earlier_ns ? gate->completed_ns - earlier_ns : 0,
+			      memory_order_release);
 	books_store(&counters->drained, gate_in_flight(gate) == 0);
 }
 
@@ -130,9 +153,13 @@ void books_take(struct gate *gate, struct lane *lane, struct stream_state *strea
 void books_allow(struct gate *gate, struct lane *lane, uint64_t cost_ns, uint64_t allowance_ns,
 		 uint64_t interval_ns)
 {
-	uint64_t launched_ns = books_load(&lane->slot->launched_ns) + cost_ns;
 	uint64_t least_ns = allowance_ns < interval_ns ? allowance_ns : interval_ns;
+	uint64_t launched_ns;
 
+	/* The page may have been swapped while the launch was held. */
+	if (!gate_lane_is_bound(gate, lane))
+		lane_bind(gate, lane, (uint32_t)(lane - gate->lane), lane->shared);
+	launched_ns = books_load(&lane->slot->launched_ns) + cost_ns;
 	books_store(&lane->drawn_ns, launched_ns + least_ns);
 	/* Traced launches all come the slow way. */
 	books_store(&lane->stop_at_ns,
@@ -190,7 +217,7 @@ void books_look(struct gate *gate, const struct lane *lane, uint64_t now_ns,
 	for (uint32_t i = 0; i < gate->lanes; i++) {
 		const struct lane *other = &gate->lane[i];
 		uint64_t drawn_ns = books_load(&other->drawn_ns);
-		uint64_t launched_ns = books_load(&gate->page->slot[i].launched_ns);
+		uint64_t launched_ns = other->slot ? books_load(&other->slot->launched_ns) : 0;
 
 		if (other != lane && drawn_ns > launched_ns)
 			ret_view->drawn_ns += drawn_ns - launched_ns;

@@ -102,6 +102,57 @@ START_TEST(a_session_is_taken_up_again)
 }
 END_TEST
 
+static uint64_t in_flight(void)
+{
+	uint64_t ns;
+
+	futex_lock(&gate_at(0)->lock);
+	ns = gate_in_flight(gate_at(0));
+	futex_unlock(&gate_at(0)->lock);
+	return ns;
+}
+
+static void *change_pages(void *closure)
+{
+	fake_arbiter_stop(&rig.fake);
+	launch_until_up(false);
+	fake_arbiter_start(&rig.fake);
+	launch_until_up(true);
+	return NULL;
+}
+
+/* A thread past its last look adds to the page before, when another has swapped it. */
+START_TEST(a_launch_that_was_noted_on_the_page_before_is_not_lost)
+{
+	struct launch_seat *seat;
+	struct sluice_slot *left;
+	pthread_t thread;
+	uint64_t launched_ns;
+
+	rig_launch(KERNEL);
+	seat = launch_seat(SCRIPT_STREAM(0));
+	left = seat->lane->slot;
+	ck_assert(!pthread_create(&thread, NULL, change_pages, NULL));
+	ck_assert(!pthread_join(thread, NULL));
+	rig_again(1);
+	ck_assert_int_eq(cuStreamSynchronize(SCRIPT_STREAM(0)), CUDA_SUCCESS);
+	ck_assert_uint_eq(in_flight(), 0);
+	atomic_fetch_add(&seat->stream->launched_ns, 7 * MS);
+	atomic_fetch_add(&left->launched_ns, 7 * MS);
+	ck_assert_uint_eq(in_flight(), 7 * MS);
+	ck_assert_int_eq(cuStreamSynchronize(SCRIPT_STREAM(0)), CUDA_SUCCESS);
+	ck_assert_uint_eq(in_flight(), 0);
+	launched_ns = rig_launched();
+	rig_launch(KERNEL);
+	ck_assert_ptr_ne(seat->lane->slot, left);
+	ck_assert_uint_gt(rig_launched(), launched_ns);
+	ck_assert_uint_eq(in_flight(), rig_launched() - launched_ns);
+	ck_assert_int_eq(cuStreamSynchronize(SCRIPT_STREAM(0)), CUDA_SUCCESS);
+	ck_assert_uint_eq(in_flight(), 0);
+	ck_assert_uint_eq(atomic_load(&rig.page->counters.completed_ns), rig_launched());
+}
+END_TEST
+
 START_TEST(memory_in_use_moves_to_the_new_page)
 {
 	struct shim_device *device = shim_device(0);
@@ -242,6 +293,9 @@ START_TEST(closed_waits_for_the_arbiter)
 	fake_arbiter_start(&rig.fake);
 	rig_launcher_join(&launcher);
 	ck_assert(link_is_up());
+	/* Counted where the arbiter that admits it looks. */
+	rig_again(1);
+	ck_assert_uint_eq(rig_launches(), 1);
 }
 END_TEST
 
@@ -371,6 +425,7 @@ int main(void)
 	tcase_add_test(open_case, an_arbiter_that_hangs_is_asked_less_and_less);
 	tcase_add_test(open_case, a_held_launch_goes_on_when_the_arbiter_dies);
 	tcase_add_test(open_case, a_session_is_taken_up_again);
+	tcase_add_test(open_case, a_launch_that_was_noted_on_the_page_before_is_not_lost);
 	tcase_add_test(open_case, memory_in_use_moves_to_the_new_page);
 	tcase_add_test(open_case, a_hung_arbiter_counts_as_gone_until_it_beats_again);
 	tcase_add_test(open_case, a_closed_descriptor_is_replaced);
