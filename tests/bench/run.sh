@@ -25,6 +25,8 @@ finish()
 {
 	for pid in $arbiter $fake; do
 		kill "$pid" 2>/dev/null || true
+		# It writes what it keeps before it ends.
+		wait "$pid" 2>/dev/null || true
 	done
 	rm -rf "$work"
 }
