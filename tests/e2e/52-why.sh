@@ -37,21 +37,38 @@ is_refused 'best-effort' batch
 is_refused 'no target' free
 is_refused 'minutes' --minutes=0 chat
 
+# What there is to ask: at least one late request that met the other's work. Read again after each
+# round of requests, the first of which meets a kernel as likely as not: how many do depends on how
+# busy this machine is.
+causes_read()
+{
+	sluice why --json chat >"$out/why.json" || say_bad "why --json: status $?"
+	late=$(grep -c '"ended_ago_ns"' "$out/why.json")
+	causes=$(grep -c '"behind"' "$out/why.json")
+}
 begin batch under batch -- "$programs/worker" busy
 goes_on batch
-begin chat under chat -- "$samples/serve" --requests 200 --warmup 10
-await chat
+causes=0
+for _ in 1 2 3 4 5 6 7; do
+	[ "$causes" -ge 1 ] && break
+	begin chat under chat -- "$samples/serve" --requests 60 --warmup 10
+	await chat
+	causes_read
+done
 ends_well batch
+
+# The arbiter reads the last of them when it sees that the process has ended.
+# shellcheck disable=SC2317 # by wait_until
+all_read()
+{
+	causes_read
+	[ "$late" = "$(status_now tenants name chat requests_late)" ]
+}
+wait_until 'as many late as status says' all_read
 sluice why chat >"$out/why.txt" || say_bad "why: status $?"
-sluice why --json chat >"$out/why.json" || say_bad "why --json: status $?"
 cat "$out/why.txt"
 
 # Every cause is the one that there was, and what it took is near the truth.
-late=$(grep -c '"ended_ago_ns"' "$out/why.json")
-causes=$(grep -c '"behind"' "$out/why.json")
-status_read
-[ "$late" = "$(status_get tenants name chat requests_late)" ] ||
-	say_bad "$late late, status says $(status_get tenants name chat requests_late)"
 [ "$late" -ge 1 ] || say_bad "no late request"
 [ "$causes" -ge 1 ] || say_bad "no cause of $late late requests"
 grep '"tenant": ' "$out/why.json" | grep -vq '"batch"\|"chat"' && say_bad "another tenant's"
