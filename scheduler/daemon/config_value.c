@@ -234,7 +234,7 @@ static int parse_level(const char *text, int32_t *ret_level, char *ret_why, size
 
 static void format_level(int32_t level, char *ret_text, size_t room)
 {
-	uint32_t size = (uint32_t)(level < 0 ? -level : level);
+	uint32_t size = level < 0 ? 0 - (uint32_t)level : (uint32_t)level;
 
 	if (level == CONFIG_LEVEL_AUTO)
 		snprintf(ret_text, room, "auto");
