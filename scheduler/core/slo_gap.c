@@ -13,7 +13,6 @@
 #define VALLEY_SHARE 8u		   /* ... with an eighth of either in it at most */
 #define MODE_RATIO 4u		   /* longest to shortest gap of one mode */
 #define PEAK_SPREAD_PERMILLE 250u  /* of the median: a narrower peak is a period */
-#define LATEST_PERMILLE 10u	   /* later arrivals are waited for no longer */
 #define PEAK_OUTLIERS_PERMILLE 50u /* at each side */
 
 void slo_gap_add(struct slo_gaps *gaps, uint64_t gap_ns)
@@ -83,9 +82,14 @@ void slo_gap_learn(struct slo_gaps *gaps)
 	gaps->guard_ns = edge_ns > GUARD_LEAST_NS ? edge_ns : 0;
 }
 
+static uint64_t gap_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 void slo_gap_expect(struct slo_gaps *gaps, uint32_t permille)
 {
-	uint64_t value[PERIOD_RING], low_ns, high_ns;
+	uint64_t value[PERIOD_RING], low_ns, high_ns, spread_ns;
 	uint32_t count = gap_sorted(gaps->period_ns, gaps->periods, PERIOD_RING, value), last;
 
 	gaps->expect_permille = permille;
@@ -97,6 +101,10 @@ void slo_gap_expect(struct slo_gaps *gaps, uint32_t permille)
 	high_ns = value[last - last * PEAK_OUTLIERS_PERMILLE / 1000];
 	if (high_ns - low_ns > value[count / 2] / 1000 * PEAK_SPREAD_PERMILLE)
 		return;
-	gaps->expect_from_ns = value[last - last * permille / 1000];
-	gaps->expect_until_ns = value[last - last * LATEST_PERMILLE / 1000];
+	/* All of a peak, but not what lies far from it: a request that did not come, or two. */
+	spread_ns = high_ns - low_ns;
+	gaps->expect_from_ns = gap_max(value[last - last * permille / 1000],
+				       low_ns > spread_ns ? low_ns - spread_ns : 0);
+	gaps->expect_until_ns =
+		value[last] < high_ns + spread_ns ? value[last] : high_ns + spread_ns;
 }

@@ -210,6 +210,14 @@ START_TEST(periodic_arrivals_are_expected)
 	ck_assert_uint_lt(gaps.expect_from_ns, 9780 * US);
 	ck_assert_uint_gt(gaps.expect_until_ns, 10220 * US);
 	ck_assert_uint_lt(gaps.expect_until_ns, 10250 * US);
+	slo_gap_expect(&gaps, 1000);
+	ck_assert_uint_lt(gaps.expect_from_ns, 9755 * US);
+	/* One that did not come, and one that came twice, change little. */
+	slo_gap_add_period(&gaps, 20 * MS);
+	slo_gap_add_period(&gaps, 1 * MS);
+	slo_gap_expect(&gaps, 1000);
+	ck_assert_uint_gt(gaps.expect_from_ns, 9250 * US);
+	ck_assert_uint_lt(gaps.expect_until_ns, 10750 * US);
 	/* Less of them: later. */
 	slo_gap_expect(&gaps, 500);
 	ck_assert_uint_gt(gaps.expect_from_ns, 9950 * US);
