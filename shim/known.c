@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "fd_info.h"
+#include "kernel.h"
 #include "profile.h"
 #include "shim.h"
 #include "units.h"
@@ -47,7 +48,7 @@ static uint64_t device_digest(uint32_t ordinal)
 }
 
 /* The name, and what a change of the code most often changes. What it misses is measured anew. */
-static uint64_t kernel_digest(CUfunction function)
+static uint64_t kernel_digest(const void *handle)
 {
 	static const CUfunction_attribute attributes[] = {
 		CU_FUNC_ATTRIBUTE_NUM_REGS,
@@ -58,11 +59,11 @@ static uint64_t kernel_digest(CUfunction function)
 		CU_FUNC_ATTRIBUTE_PTX_VERSION,
 		CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
 	};
-	const char *name = NULL;
+	const char *name;
+	CUfunction function = kernel_look(handle, &name);
 	uint64_t digest;
 
-	if (!real_has(cuFuncGetName) || real.cuFuncGetName(&name, function) != CUDA_SUCCESS ||
-	    !name || !*name)
+	if (!function)
 		return 0;
 	digest = mix_text(0xcbf29ce484222325ull, name);
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
@@ -79,7 +80,7 @@ static uint64_t key_of(struct sample_what what, uint32_t ordinal)
 	uint64_t digest = 0;
 
 	switch (what.kind) {
-	case PREDICT_KERNEL: digest = kernel_digest((CUfunction)(uintptr_t)what.handle); break;
+	case PREDICT_KERNEL: digest = kernel_digest(what.handle); break;
 	case PREDICT_GRAPH: break; /* met when it was made, or not at all */
 	default: digest = 1; break;
 	}

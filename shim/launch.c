@@ -10,6 +10,7 @@
 #include "capture.h"
 #include "collective.h"
 #include "inflight.h"
+#include "kernel.h"
 #include "known.h"
 #include "profile.h"
 #include "trace.h"
@@ -197,10 +198,11 @@ static void learn_scalars(struct predict_entry *entry, struct sample_what what)
 {
 	uint32_t narrow = 0, wide = 0;
 	size_t offset, bytes;
+	const char *name;
+	CUfunction function = what.params ? kernel_look(what.handle, &name) : NULL;
 
-	for (uint32_t i = 0; what.params && real_has(cuFuncGetParamInfo) && i < 32; i++) {
-		if (real.cuFuncGetParamInfo((CUfunction)(uintptr_t)what.handle, i, &offset,
-					    &bytes) != CUDA_SUCCESS)
+	for (uint32_t i = 0; function && real_has(cuFuncGetParamInfo) && i < 32; i++) {
+		if (real.cuFuncGetParamInfo(function, i, &offset, &bytes) != CUDA_SUCCESS)
 			break;
 		narrow |= (uint32_t)(bytes == 4) << i;
 		wide |= (uint32_t)(bytes == 8) << i;
@@ -404,8 +406,7 @@ void launch_name(struct sample_what what, char *ret_name, size_t size)
 	const char *name = names[what.kind];
 	size_t length;
 
-	if (what.kind == PREDICT_KERNEL && real_has(cuFuncGetName) &&
-	    real.cuFuncGetName(&name, (CUfunction)(uintptr_t)what.handle) != CUDA_SUCCESS)
+	if (what.kind == PREDICT_KERNEL && !kernel_look(what.handle, &name))
 		name = names[PREDICT_KERNEL];
 	length = strnlen(name, size - 1);
 	memset(ret_name, 0, size);

@@ -10,6 +10,7 @@
 #include "door_pick.h"
 #include "door_resolve.h"
 #include "gate.h"
+#include "kernel.h"
 #include "launch_fast.h"
 #include "shim_log.h"
 
@@ -68,11 +69,10 @@ static struct profile_kernel *look(uint64_t digest)
 void profile_note(struct predict_entry *entry, struct sample_what what)
 {
 	struct profile_kernel *kernel;
-	const char *name = NULL;
+	const char *name;
 	uint64_t digest;
 
-	if (!profile_is_on() || what.kind != PREDICT_KERNEL || !real_has(cuFuncGetName) ||
-	    real.cuFuncGetName(&name, (CUfunction)(uintptr_t)what.handle) != CUDA_SUCCESS || !name)
+	if (!profile_is_on() || what.kind != PREDICT_KERNEL || !kernel_look(what.handle, &name))
 		return;
 	digest = digest_of(name, what.shape);
 	futex_lock(&profile.lock);

@@ -107,6 +107,32 @@ START_TEST(a_key_is_alike_in_every_run_and_differs_with_what_is_launched)
 }
 END_TEST
 
+static CUresult kernel_name(const char **text, CUkernel kernel)
+{
+	*text = "gemm";
+	return CUDA_SUCCESS;
+}
+
+static CUresult kernel_function(CUfunction *function, CUkernel kernel)
+{
+	*function = (CUfunction)(uintptr_t)0x1000;
+	return CUDA_SUCCESS;
+}
+
+/* A launch takes a library's kernel where a function stands: it is the same kernel. */
+START_TEST(a_kernel_of_a_library_has_its_function_s_key)
+{
+	uint64_t key = key_of(&predict, meet(&predict, 0x1000, 5, 0));
+
+	name = NULL;
+	real.cuKernelGetName = kernel_name;
+	real.cuKernelGetFunction = kernel_function;
+	ck_assert_uint_eq(key, key_of(&again, meet(&again, 0x8000, 5, 0)));
+	real.cuKernelGetName = (__typeof__(real.cuKernelGetName))(void *)real_missing;
+	real.cuKernelGetFunction = (__typeof__(real.cuKernelGetFunction))(void *)real_missing;
+}
+END_TEST
+
 START_TEST(the_next_run_starts_from_what_this_one_measured)
 {
 	struct predict_entry *entry = meet(&predict, 0x1000, 5, 0);
@@ -226,6 +252,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tcase, setup, NULL);
 	tcase_add_test(tcase, a_key_is_alike_in_every_run_and_differs_with_what_is_launched);
+	tcase_add_test(tcase, a_kernel_of_a_library_has_its_function_s_key);
 	tcase_add_test(tcase, the_next_run_starts_from_what_this_one_measured);
 	tcase_add_test(tcase, entries_met_before_the_page_came_start_from_it_too);
 	tcase_add_test(tcase, parts_are_known_again_by_the_launch_before);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SLUICE_SHIM_KERNEL_H
+#define SLUICE_SHIM_KERNEL_H
+
+/*
+ * What the driver says of a launched kernel. A launch takes a CUkernel in a CUfunction's place (the
+ * runtime's libraries do), and most questions do not. Slow paths; any thread.
+ */
+
+#include "real.h"
+
+/* The function to ask about, and its name; NULL: the driver knows none of that handle. */
+CUfunction kernel_look(const void *handle, const char **ret_name);
+
+#endif
