@@ -168,7 +168,8 @@ START_TEST(targets_are_held_against_the_best_fixed_setting)
 }
 END_TEST
 
-/* 0.7 up to the step, then 0.1 for 3 s, then 0.2; the other way without delay. */
+/* Of the fixed level's share: all up to the step, then half for 3 s, then all again, however the
+ * arrivals change the fixed level's own; the other way without delay. */
 START_TEST(settling_is_the_end_of_the_last_stretch_that_is_off)
 {
 	struct suite_result *result = add(SUITE_SETTLE, "p10", SUITE_TARGET, SUITE_MPS, 1, 0);
@@ -176,10 +177,12 @@ START_TEST(settling_is_the_end_of_the_last_stretch_that_is_off)
 	double settled[2];
 
 	result->bins = 3 * phase;
-	for (uint32_t b = 0; b < result->bins; b++)
-		result->bin[b] = b / phase == 1 ? 0.2f : 0.7f;
+	for (uint32_t b = 0; b < result->bins; b++) {
+		result->fixed_bin[b] = (b / phase == 1 ? 0.2f : 0.7f) + 0.02f * (float)(b % 7);
+		result->bin[b] = result->fixed_bin[b];
+	}
 	for (uint32_t b = phase; b < phase + 3 * SETTLE_BINS_A_SECOND; b++)
-		result->bin[b] = 0.1f;
+		result->bin[b] /= 2;
 	suite_sum_settle(&suite, SUITE_MPS, settled);
 	ck_assert_double_ge(settled[0], 1.5);
 	ck_assert_double_le(settled[0], 3);

@@ -212,41 +212,26 @@ static json_t *targets(const struct suite *suite)
 	return all;
 }
 
-static void scenes(const struct suite *suite, json_t *root)
+/* shares.<mode>.cases.<case> */
+static json_t *share_cases(const struct suite *suite, enum suite_mode mode)
 {
-	json_t *decode = json_object(), *shares = json_object(), *settle = json_object();
-	double worst = -1;
+	json_t *all = json_object();
 
-	for (uint32_t mode = 0; mode < SUITE_MODES; mode++) {
-		const char *name = suite_mode_name[mode];
-		struct suite_scenes sums;
-		double settled[2];
+	for (uint32_t i = 0; i < suite->jobs; i++) {
+		const struct suite_job *job = &suite->job[i];
+		const struct suite_result *result = &suite->result[i];
+		json_t *object;
 
-		suite_sum_scenes(suite, mode, &sums);
-		if (sums.jobs > sums.failed) {
-			json_object_set_new(decode, name,
-					    json_pack("{s:f,s:f,s:f}", "step_p99", sums.step_p99,
-						      "step_p99_mean", sums.step_p99_mean, "be",
-						      sums.be));
-			json_object_set_new(shares, name,
-					    json_pack("{s:f,s:f,s:f,s:f}", "err_1s", sums.err_1s,
-						      "err_100ms_p95", sums.err_100ms_p95,
-						      "A_worst", sums.shares_a, "be_sum_mean",
-						      sums.shares_be));
-		}
-		suite_sum_settle(suite, mode, settled);
-		if (settled[0] < 0)
+		if (job->kind != SUITE_SHARES || job->mode != mode || result->error)
 			continue;
-		json_object_set_new(
-			settle, name,
-			json_pack("{s:f,s:f}", "load_up_s", settled[0], "load_down_s", settled[1]));
-		worst = fmax(worst, fmax(settled[0], settled[1]));
+		object = json_object();
+		put(object, "err_1s", result->err_1s);
+		put(object, "err_100ms_p95", result->err_100ms_p95);
+		put(object, "A", suite_mean(result, result->a));
+		put(object, "be_sum", suite_mean(result, result->be));
+		json_object_set_new(all, suite_share_case[job->be].name, object);
 	}
-	json_object_set_new(root, "decode", decode);
-	json_object_set_new(root, "shares", shares);
-	json_object_set_new(root, "settle", settle);
-	if (worst >= 0)
-		put(root, "settle_s", worst);
+	return all;
 }
 
 /* arrivals.<case>.<mode> */
@@ -273,6 +258,46 @@ static json_t *gaps(const struct suite *suite)
 		json_object_set_new(of, suite_mode_name[job->mode], object);
 	}
 	return all;
+}
+
+static void scenes(const struct suite *suite, json_t *root)
+{
+	json_t *decode = json_object(), *shares = json_object(), *settle = json_object();
+	double worst = -1;
+
+	for (uint32_t mode = 0; mode < SUITE_MODES; mode++) {
+		const char *name = suite_mode_name[mode];
+		struct suite_scenes sums;
+		double settled[2];
+
+		suite_sum_scenes(suite, mode, &sums);
+		if (sums.jobs > sums.failed) {
+			json_object_set_new(decode, name,
+					    json_pack("{s:f,s:f,s:f}", "step_p99", sums.step_p99,
+						      "step_p99_mean", sums.step_p99_mean, "be",
+						      sums.be));
+			json_object_set_new(shares, name,
+					    json_pack("{s:f,s:f,s:f,s:f}", "err_1s", sums.err_1s,
+						      "err_100ms_p95", sums.err_100ms_p95,
+						      "A_worst", sums.shares_a, "be_sum_mean",
+						      sums.shares_be));
+		}
+		if (sums.jobs > sums.failed)
+			json_object_set_new(json_object_get(shares, name), "cases",
+					    share_cases(suite, mode));
+		suite_sum_settle(suite, mode, settled);
+		if (settled[0] < 0)
+			continue;
+		json_object_set_new(
+			settle, name,
+			json_pack("{s:f,s:f}", "load_up_s", settled[0], "load_down_s", settled[1]));
+		worst = fmax(worst, fmax(settled[0], settled[1]));
+	}
+	json_object_set_new(root, "decode", decode);
+	json_object_set_new(root, "shares", shares);
+	json_object_set_new(root, "settle", settle);
+	if (worst >= 0)
+		put(root, "settle_s", worst);
 }
 
 static void totals(const struct suite *suite, json_t *root)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "plan/metrics.h"
+#include "plan/suites/report.h"
 #include "plan/suites/run.h"
 #include "plan/suites/scenes.h"
 #include "plan/suites/suite.h"
@@ -70,11 +71,12 @@ void suite_do_decode(struct suite *suite, const struct suite_job *job, struct su
 
 /* ---- load step: best-effort work by time ---- */
 
-void suite_do_settle(struct suite *suite, const struct suite_job *job, struct suite_result *result)
+static int settle_run(const struct suite *suite, const struct suite_job *job, uint32_t row,
+		      float *ret_bin, struct suite_result *result)
 {
 	const struct suite_catalog *catalog = &suite->catalog;
 	struct suite_run run = {
-		.row = &suite->row[job->row],
+		.row = &suite->row[row],
 		.mode = job->mode,
 		.lc = catalog->lc[job->lc],
 		.lc_gap_ns = catalog->lc_service_ns[job->lc], /* load 1 at rate 1000 */
@@ -90,17 +92,27 @@ void suite_do_settle(struct suite *suite, const struct suite_job *job, struct su
 		.share_ns = SECOND_NS / SETTLE_BINS_A_SECOND,
 	};
 	const struct world_record *be = &run.be_record[0];
+	int r = suite_run_do(catalog, &run);
 
-	result->error = suite_run_do(catalog, &run);
-	if (!result->error) {
-		for (uint32_t i = 0; i + 1 < be->samples && i < SUITE_BINS; i++)
-			result->bin[result->bins++] =
-				(float)((double)(be->progress_ns[i + 1] - be->progress_ns[i]) *
-					SETTLE_BINS_A_SECOND / 1e9 / catalog->be_rate[SETTLE_BE]);
-		result->simulated_s += (double)world_now(run.world) / 1e9;
-		result->seeds = 1;
+	for (uint32_t i = 0; !r && i + 1 < be->samples && i < SUITE_BINS; i++) {
+		ret_bin[i] = (float)((double)(be->progress_ns[i + 1] - be->progress_ns[i]) *
+				     SETTLE_BINS_A_SECOND / 1e9 / catalog->be_rate[SETTLE_BE]);
+		result->bins = i + 1;
 	}
+	if (!r)
+		result->simulated_s += (double)world_now(run.world) / 1e9;
 	suite_run_done(&run);
+	return r;
+}
+
+void suite_do_settle(struct suite *suite, const struct suite_job *job, struct suite_result *result)
+{
+	uint32_t fixed = suite_find_row(suite, "sluice", SUITE_MAIN);
+
+	result->error = settle_run(suite, job, fixed, result->fixed_bin, result);
+	if (!result->error)
+		result->error = settle_run(suite, job, job->row, result->bin, result);
+	result->seeds = !result->error;
 }
 
 /* ---- several loops ---- */

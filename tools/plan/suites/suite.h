@@ -56,8 +56,9 @@ struct suite_result {
 	double best_be[SUITE_TARGETS];
 	int32_t best_level[SUITE_TARGETS];
 	uint32_t tries;
-	uint32_t bins; /* SETTLE: best-effort share by time */
-	float bin[SUITE_BINS];
+	/* SETTLE: best-effort share by time, and at a fixed level on the same arrivals. */
+	uint32_t bins;
+	float bin[SUITE_BINS], fixed_bin[SUITE_BINS];
 	double cpu_s, simulated_s;
 };
 

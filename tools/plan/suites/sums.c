@@ -188,44 +188,55 @@ void suite_sum_scenes(const struct suite *suite, enum suite_mode mode,
 #define SMOOTH_S 2u
 #define WITHIN 0.15
 
-static uint32_t mean_bins(const struct suite *suite, enum suite_mode mode, double *ret_bin)
-{
-	uint32_t bins = SUITE_BINS, runs = 0;
+/* Sums over all runs. */
+struct course {
+	uint32_t bins;
+	double with_target[SUITE_BINS], fixed[SUITE_BINS];
+};
 
-	memset(ret_bin, 0, SUITE_BINS * sizeof(*ret_bin));
+static void add_runs(const struct suite *suite, enum suite_mode mode, struct course *ret_course)
+{
+	uint32_t runs = 0;
+
+	*ret_course = (struct course){.bins = SUITE_BINS};
 	for (uint32_t i = 0; i < suite->jobs; i++) {
 		const struct suite_result *result = &suite->result[i];
 
 		if (suite->job[i].kind != SUITE_SETTLE || suite->job[i].mode != mode ||
 		    result->error)
 			continue;
-		bins = result->bins < bins ? result->bins : bins;
-		for (uint32_t b = 0; b < bins; b++)
-			ret_bin[b] += result->bin[b];
+		if (result->bins < ret_course->bins)
+			ret_course->bins = result->bins;
+		for (uint32_t b = 0; b < result->bins; b++) {
+			ret_course->with_target[b] += result->bin[b];
+			ret_course->fixed[b] += result->fixed_bin[b];
+		}
 		runs++;
 	}
-	for (uint32_t b = 0; runs && b < bins; b++)
-		ret_bin[b] /= runs;
-	return runs ? bins : 0;
+	if (!runs)
+		ret_course->bins = 0;
 }
 
-static double mean_of(const double *bin, uint32_t from, uint32_t to)
+/* Of what a fixed level gives on the same arrivals: so the arrivals' own noise drops out. */
+static double share_of(const struct course *course, uint32_t from, uint32_t to)
 {
-	double sum = 0;
+	double sum = 0, fixed = 0;
 
-	for (uint32_t b = from; b < to; b++)
-		sum += bin[b];
-	return to > from ? sum / (to - from) : 0;
+	for (uint32_t b = from; b < to; b++) {
+		sum += course->with_target[b];
+		fixed += course->fixed[b];
+	}
+	return fixed > 0 ? sum / fixed : 0;
 }
 
 /* After the step at bin `from`: the end of the last stretch that is off, as seconds. */
-static double settled_after(const double *bin, uint32_t from, uint32_t to)
+static double settled_after(const struct course *course, uint32_t from, uint32_t to)
 {
 	uint32_t width = SMOOTH_S * SETTLE_BINS_A_SECOND, last = from;
-	double final = mean_of(bin, from + (to - from) / 2, to);
+	double final = share_of(course, from + (to - from) / 2, to);
 
 	for (uint32_t b = from; b + width <= to; b++) {
-		if (fabs(mean_of(bin, b, b + width) - final) > WITHIN * final)
+		if (fabs(share_of(course, b, b + width) - final) > WITHIN * final)
 			last = b + 1;
 	}
 	return (double)(last - from) / SETTLE_BINS_A_SECOND;
@@ -233,12 +244,14 @@ static double settled_after(const double *bin, uint32_t from, uint32_t to)
 
 void suite_sum_settle(const struct suite *suite, enum suite_mode mode, double ret_s[2])
 {
-	double bin[SUITE_BINS];
-	uint32_t phase = SETTLE_PHASE_S * SETTLE_BINS_A_SECOND, bins = mean_bins(suite, mode, bin);
+	uint32_t phase = SETTLE_PHASE_S * SETTLE_BINS_A_SECOND;
+	struct course course;
 
+	add_runs(suite, mode, &course);
 	for (uint32_t i = 0; i < 2; i++) {
-		uint32_t from = (i + 1) * phase, to = from + phase < bins ? from + phase : bins;
+		uint32_t from = (i + 1) * phase;
+		uint32_t to = from + phase < course.bins ? from + phase : course.bins;
 
-		ret_s[i] = to > from + phase / 2 ? settled_after(bin, from, to) : -1;
+		ret_s[i] = to > from + phase / 2 ? settled_after(&course, from, to) : -1;
 	}
 }

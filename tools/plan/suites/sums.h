@@ -40,8 +40,9 @@ struct suite_scenes {
 void suite_sum_scenes(const struct suite *suite, enum suite_mode mode,
 		      struct suite_scenes *ret_scenes);
 
-/* Seconds after each of the two steps until the best-effort share, mean of all runs over 2 s, stays
- * within 15 % of its final one; negative: no run. */
+/* Seconds after each of the two steps until the best-effort share, of all runs together over 2 s and
+ * in shares of what a fixed level gives on the same arrivals, stays within 15 % of its final one;
+ * negative: no run. */
 void suite_sum_settle(const struct suite *suite, enum suite_mode mode, double ret_s[2]);
 
 #endif
