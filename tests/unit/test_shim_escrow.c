@@ -114,13 +114,18 @@ END_TEST
 START_TEST(absence_ends_at_the_deadline)
 {
 	struct shim_device *device = set_up(100);
-	uint64_t start_ns = sluice_now_ns();
 
 	arbiter.away = INT_MAX;
-	shim.mem_deadline_ns = 30 * SLUICE_NS_PER_MS;
-	ck_assert_int_eq(escrow_reserve(device, 1), -ENOMEM);
-	ck_assert_uint_ge(sluice_now_ns() - start_ns, 30 * SLUICE_NS_PER_MS);
-	ck_assert_uint_ge(arbiter.asked, 2);
+	/* It asks anew until then. A busy machine may sleep through a short deadline at once. */
+	for (uint64_t wait_ns = 30 * SLUICE_NS_PER_MS; arbiter.asked < 2; wait_ns *= 2) {
+		uint64_t start_ns = sluice_now_ns();
+
+		ck_assert_uint_lt(wait_ns, 10 * SLUICE_NS_PER_S);
+		arbiter.asked = 0;
+		shim.mem_deadline_ns = wait_ns;
+		ck_assert_int_eq(escrow_reserve(device, 1), -ENOMEM);
+		ck_assert_uint_ge(sluice_now_ns() - start_ns, wait_ns);
+	}
 	/* What had been granted is still there to be used. */
 	sluice_escrow_grant(&word, 10);
 	ck_assert_int_eq(escrow_reserve(device, 10), 0);
