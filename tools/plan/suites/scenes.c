@@ -117,11 +117,14 @@ void suite_do_settle(struct suite *suite, const struct suite_job *job, struct su
 
 /* ---- several loops ---- */
 
+/* A share is of those who want more than they get. The loops of BERT and Transformer-XL have
+ * stretches of kernels so short that their hosts cannot keep the device busy: they have no large part. */
 const struct suite_share_case suite_share_case[SHARE_CASES] = {
-	{"75/25", 2, {0, 1}, {300, 100}},
-	{"4:3:2:1", 4, {0, 1, 2, 4}, {400, 300, 200, 100}},
+	{"75/25", 2, {2, 1}, {75, 25}},
+	{"4:3:2:1", 4, {2, 3, 1, 0}, {40, 30, 20, 10}},
 };
 
+/* The worst second of all seeds; the p95 is summed. */
 static int share_errors(const struct suite_run *run, double *ret_1s, double *ret_100ms_p95)
 {
 	struct metrics_shares second, tenth;
@@ -134,7 +137,7 @@ static int share_errors(const struct suite_run *run, double *ret_1s, double *ret
 	if (r)
 		return r;
 	*ret_1s = second.worst > *ret_1s ? second.worst : *ret_1s;
-	*ret_100ms_p95 = tenth.p95 > *ret_100ms_p95 ? tenth.p95 : *ret_100ms_p95;
+	*ret_100ms_p95 += tenth.p95;
 	return 0;
 }
 
@@ -184,6 +187,8 @@ void suite_do_shares(struct suite *suite, const struct suite_job *job, struct su
 {
 	for (uint32_t seed = 0; !result->error && seed < suite->row[job->row].seeds; seed++)
 		shares_seed(suite, job, seed, result);
+	if (result->seeds)
+		result->err_100ms_p95 /= result->seeds;
 }
 
 /* ---- other arrivals ---- */

@@ -164,8 +164,9 @@ void suite_sum_scenes(const struct suite *suite, enum suite_mode mode,
 		} else if (job->kind == SUITE_DECODE) {
 			double s = suite_mean(result, result->s);
 
-			ret_scenes->step_p99 = decodes ? larger(ret_scenes->step_p99, s) : s;
-			ret_scenes->step_p99_mean += s;
+			ret_scenes->step_p99_worst =
+				decodes ? larger(ret_scenes->step_p99_worst, s) : s;
+			ret_scenes->step_p99 += s;
 			ret_scenes->be += suite_mean(result, result->be);
 			decodes++;
 		} else {
@@ -178,7 +179,7 @@ void suite_sum_scenes(const struct suite *suite, enum suite_mode mode,
 			shares++;
 		}
 	}
-	ret_scenes->step_p99_mean /= decodes ? decodes : 1;
+	ret_scenes->step_p99 /= decodes ? decodes : 1;
 	ret_scenes->be /= decodes ? decodes : 1;
 	ret_scenes->shares_be /= shares ? shares : 1;
 }

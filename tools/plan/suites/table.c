@@ -59,10 +59,12 @@ static void print_scenes(const struct suite *suite, FILE *out)
 		if (sums.jobs)
 			(void)fprintf(
 				out,
-				"\n%s: decode loop, p99 of a step %+.1f %% (worst), BE %.3f; "
+				"\n%s: decode loop, p99 of a step %+.1f %% (worst %+.1f %%), BE "
+				"%.3f; "
 				"share error %.2f %% in 1 s (worst), %.1f %% in 100 ms (p95)\n",
-				suite_mode_name[mode], 100 * sums.step_p99, sums.be,
-				100 * sums.err_1s, 100 * sums.err_100ms_p95);
+				suite_mode_name[mode], 100 * sums.step_p99,
+				100 * sums.step_p99_worst, sums.be, 100 * sums.err_1s,
+				100 * sums.err_100ms_p95);
 		suite_sum_settle(suite, mode, settled);
 		if (settled[0] >= 0)
 			(void)fprintf(out,
