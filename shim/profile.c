@@ -9,7 +9,6 @@
 
 #include "door_pick.h"
 #include "door_resolve.h"
-#include "gate.h"
 #include "kernel.h"
 #include "launch_fast.h"
 #include "shim_log.h"
@@ -22,12 +21,11 @@
 
 struct profile_kernel {
 	_Atomic uint64_t digest; /* of name and dimensions; 0: free */
-	uint32_t number;	 /* predict_number */
+	_Atomic uint32_t number; /* predict_number */
 };
 
 static struct {
 	_Atomic uint32_t on;
-	bool loading; /* this thread of ours loads CUPTI itself */
 	struct cupti_calls calls;
 	struct futex_lock lock; /* of notes */
 	struct profile_kernel kernel[KERNELS];
@@ -86,14 +84,19 @@ void profile_note(struct predict_entry *entry, struct sample_what what)
 
 /* ---- records ------------------------------------------------------------------------------------------- */
 
-/* The gate of the process's first GPU says whether others run: records do not name a GPU of ours. */
-static struct gate *any_gate(void)
+/* The page of the process's first GPU says whether others run: records do not name a GPU of ours.
+ * No gate is locked: this may be called from within a driver's call. */
+static struct sluice_channel_device *any_page(uint32_t *ret_index)
 {
-	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
-		struct gate *gate = gate_at(i);
+	for (uint32_t i = 0; i < SHIM_MAX_ORDINALS; i++) {
+		struct shim_device *device = &shim.device[i];
+		struct sluice_channel_device *page =
+			atomic_load_explicit(&device->channel, memory_order_acquire);
 
-		if (gate->page)
-			return gate;
+		if (page) {
+			*ret_index = device->index;
+			return page;
+		}
 	}
 	return NULL;
 }
@@ -108,10 +111,14 @@ static void take_kernel(const struct cupti_kernel *record)
 	struct predict_context context = {.before = profile.before};
 	struct profile_kernel *kernel;
 	struct predict_entry *entry;
-	struct gate *gate = any_gate();
+	struct sluice_channel_device *page;
+	uint32_t index;
 	bool clean;
 
-	if (!record->name || !record->start_ns || record->end_ns <= record->start_ns || !gate)
+	if (!record->name || !record->start_ns || record->end_ns <= record->start_ns)
+		return;
+	page = any_page(&index);
+	if (!page)
 		return;
 	kernel = look(digest_of(record->name, shape));
 	if (!kernel || !kernel->digest || !kernel->number || kernel->number > PREDICT_SLOTS)
@@ -123,10 +130,10 @@ static void take_kernel(const struct cupti_kernel *record)
 	if (profile.records++ % RECORD_EVERY &&
 	    !predict_stat_of(&launch_predict, entry)->estimate.asks)
 		return;
-	clean = atomic_load_explicit(&gate->page->grant.flags, memory_order_relaxed) &
+	clean = atomic_load_explicit(&page->grant.flags, memory_order_relaxed) &
 		SLUICE_GRANT_EXCLUSIVE;
 	predict_sample(&launch_predict, entry, record->end_ns - record->start_ns, clean);
-	known_tell(&launch_predict, entry, &sluice_channel_of(gate->page, gate->index)->estimates);
+	known_tell(&launch_predict, entry, &sluice_channel_of(page, index)->estimates);
 }
 
 static void want_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_records)
@@ -193,7 +200,7 @@ void profile_look_at(const char *library)
 {
 	const char *base;
 
-	if (!library || !profile_is_on() || profile.loading)
+	if (!library || !profile_is_on())
 		return;
 	base = strrchr(library, '/');
 	if (!strncmp(base ? base + 1 : library, "libcupti", 8))
@@ -237,7 +244,6 @@ void profile_start(void)
 
 	if (!path || !*path)
 		return;
-	profile.loading = true;
 	if (!load(path, &calls))
 		shim_log(SHIM_LOG_ERROR,
 			 "profile: %s is no CUPTI that can be loaded here; kernels "
@@ -246,7 +252,6 @@ void profile_start(void)
 	else if (!profile_begin(&calls))
 		shim_log(SHIM_LOG_ERROR, "profile: CUPTI serves another tool, or not this GPU; "
 					 "kernels are measured by events");
-	profile.loading = false;
 }
 
 void profile_forked(void)

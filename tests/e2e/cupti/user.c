@@ -24,6 +24,6 @@ static __attribute__((constructor)) void begin(void)
 {
 	pthread_t thread;
 
-	if (getenv("USER_CUPTI"))
-		pthread_create(&thread, NULL, work, NULL);
+	if (getenv("USER_CUPTI") && !pthread_create(&thread, NULL, work, NULL))
+		pthread_detach(thread);
 }
