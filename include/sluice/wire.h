@@ -232,7 +232,8 @@ enum sluice_slo_state {
 	SLUICE_SLO_LEARNING = 2,
 	SLUICE_SLO_NO_ARRIVALS = 3, /* the target counts from arrival, and none is known */
 	SLUICE_SLO_STEERED = 4,
-	SLUICE_SLO_UNREACHABLE = 5,
+	SLUICE_SLO_UNREACHABLE = 5, /* with nothing beside it too */
+	SLUICE_SLO_AT_FLOOR = 6,    /* best-effort work is held as far as it goes */
 };
 
 struct sluice_msg_status_tenant {

@@ -177,6 +177,7 @@ enum slo_state {
 	SLO_NO_ARRIVALS, /* the target counts from arrival, and no arrival is known */
 	SLO_STEERED,
 	SLO_UNREACHABLE, /* not even with nothing beside it */
+	SLO_AT_FLOOR,	 /* late still at the least level; with nothing beside it it would not be */
 };
 
 struct engine_slo {
@@ -189,7 +190,7 @@ struct engine_slo {
 	uint64_t service_ns, service_alone_ns; /* S */
 	uint64_t arrival_ns, arrival_alone_ns; /* A */
 	uint64_t alone_median_ns;	       /* service of its most frequent kind of request */
-	uint64_t reachable_ns; /* SLO_UNREACHABLE: the p99 with nothing beside it, estimated */
+	uint64_t reachable_ns; /* these two: the p99 with nothing beside it, estimated */
 	uint32_t pairs;	       /* requests that the target's metric is made of */
 };
 

@@ -83,7 +83,8 @@ static void request_replay(struct slo_clock *clock, struct slo_watch *watch,
 {
 	uint64_t ready_ns = slo_max(request->arrival_ns, clock->end_ns);
 	uint64_t late_ns = request->start_ns > ready_ns ? request->start_ns - ready_ns : 0;
-	struct slo_pair pair = {.arrival_ns = request->arrival_ns, .level = level};
+	struct slo_pair pair = {
+		.arrival_ns = request->arrival_ns, .end_ns = request->end_ns, .level = level};
 
 	clock->alone_end_ns =
 		slo_max(request->arrival_ns, clock->alone_end_ns) + late_ns + alone_ns;
@@ -93,6 +94,13 @@ static void request_replay(struct slo_clock *clock, struct slo_watch *watch,
 	pair.shared_ns = request->end_ns - request->arrival_ns;
 	pair.alone_ns = clock->alone_end_ns - request->arrival_ns;
 	slo_tail_add(&watch->arrival, &pair);
+}
+
+static bool request_is_after_closing(const struct device *device,
+				     const struct event_request *request)
+{
+	return device->slo.closed_ns &&
+	       request->start_ns >= device->slo.closed_ns + CLOSED_GUARD_NS;
 }
 
 static void request_take(struct gate *gate, struct slo_watch *watch,
@@ -110,9 +118,13 @@ static void request_take(struct gate *gate, struct slo_watch *watch,
 	else
 		met_none = request_place(gate, watch, request);
 	alone_ns = slo_alone_service(&watch->alone, request->kind, service_ns, met_none);
+	/* Nothing was let in for a second: what is unusual about it is its own. */
+	if (alone_ns && met_none && request_is_after_closing(gate->device, request))
+		alone_ns = service_ns;
 	if (alone_ns && !request->range)
 		slo_tail_add(&watch->service, &(struct slo_pair){.shared_ns = service_ns,
 								 .alone_ns = alone_ns,
+								 .end_ns = request->end_ns,
 								 .level = level});
 	if (alone_ns && request->arrival_ns)
 		request_replay(clock, watch, request, alone_ns, level);

@@ -53,8 +53,8 @@ struct slo_watch {
 	uint64_t learned_ns;		    /* when gaps were last looked at */
 	int32_t wish;			    /* the level that it wants, as of then */
 	uint32_t floor_steps;		    /* steps in a row that ended at the least level, late */
-	bool unreachable;
-	uint64_t alone_tail_ns; /* with nothing beside it, when it was found to be unreachable */
+	uint32_t alone_steps;		    /* that found it late with nothing beside it */
+	uint64_t alone_tail_ns;		    /* with nothing beside it, at the last step */
 };
 
 /* Of one device. */
@@ -63,6 +63,7 @@ struct slo_device {
 	bool begun; /* level counts */
 	struct slo_setting setting;
 	uint64_t guard_ns;	/* in force */
+	uint64_t closed_ns;	/* next to nothing is let in since; 0: more is */
 	uint64_t busy_guard_ns; /* learned: a shorter gap does not end a busy period */
 	uint64_t busy_limit_ns;
 	uint64_t quiet_from_ns, quiet_until_ns;
@@ -71,6 +72,9 @@ struct slo_device {
 
 /* EVENT_REQUEST. 0; -EINVAL: not a request that can have been; -ENOMEM. */
 int slo_request(struct engine *engine, const struct event *event);
+/* Late at the least level; with nothing beside it too. Not by chance: step after step. */
+bool slo_is_at_floor(const struct slo_watch *watch);
+bool slo_is_late_alone(const struct slo_watch *watch);
 /* EVENT_LEVEL */
 int slo_fix_level(struct engine *engine, const struct event *event);
 

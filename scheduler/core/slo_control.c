@@ -40,6 +40,10 @@
 #define BURST_PERMILLE 2500u
 #define FLOOR_STEPS 3u /* so often late with next to nothing beside it: it cannot be met */
 #define PAIRS_JUDGED 100u
+/* Memory: few requests in a long time say little of now; and at the least level, with next to nothing
+ * let in for so long, what was before says nothing of whether it is still needed. */
+#define MEMORY_NS 300000000000ull
+#define MEMORY_FLOOR_NS 10000000000ull
 
 static bool slo_has_target(const struct event_tenant *set)
 {
@@ -47,8 +51,7 @@ static bool slo_has_target(const struct event_tenant *set)
 }
 
 /* The tail that its target is on. */
-static const struct slo_tail *slo_target_tail(const struct event_tenant *set,
-					      const struct slo_watch *watch)
+static struct slo_tail *slo_target_tail(const struct event_tenant *set, struct slo_watch *watch)
 {
 	return set->target_arrival ? &watch->arrival : &watch->service;
 }
@@ -137,6 +140,23 @@ static int32_t slo_step(const struct slo_signal *signal)
 	return step < UP_MOST ? step : UP_MOST;
 }
 
+static void slo_forget_old(const struct device *device, struct slo_tail *tail, uint64_t now_ns)
+{
+	uint64_t memory_ns = MEMORY_NS;
+
+	if (device->slo.closed_ns && now_ns - device->slo.closed_ns >= MEMORY_FLOOR_NS)
+		memory_ns = MEMORY_FLOOR_NS;
+	if (now_ns > memory_ns)
+		slo_tail_forget(tail, now_ns - memory_ns, PAIRS_JUDGED);
+}
+
+static uint32_t slo_count(uint32_t steps, bool again, uint32_t pairs)
+{
+	if (!again)
+		return 0;
+	return steps + (pairs >= PAIRS_JUDGED && steps < FLOOR_STEPS);
+}
+
 /* Late at the least level, or with nothing beside it, again and again: of the whole memory, since a
  * few requests are late by chance. */
 static void slo_judge(const struct event_tenant *set, const struct slo_tail *tail, int32_t level,
@@ -146,19 +166,26 @@ static void slo_judge(const struct event_tenant *set, const struct slo_tail *tai
 	bool at_floor = whole.added_ns > whole.allowed_ns && watch->wish <= LEVEL_LEAST;
 	bool late_alone = set->target_ns && whole.alone_ns > set->target_ns;
 
-	if (!at_floor && !late_alone)
-		watch->floor_steps = 0;
-	else if (whole.pairs >= PAIRS_JUDGED && watch->floor_steps < FLOOR_STEPS)
-		watch->floor_steps++;
-	watch->unreachable = watch->floor_steps >= FLOOR_STEPS;
+	watch->floor_steps = slo_count(watch->floor_steps, at_floor, whole.pairs);
+	watch->alone_steps = slo_count(watch->alone_steps, late_alone, whole.pairs);
 	watch->alone_tail_ns = whole.alone_ns;
+}
+
+bool slo_is_at_floor(const struct slo_watch *watch)
+{
+	return watch->floor_steps >= FLOOR_STEPS;
+}
+
+bool slo_is_late_alone(const struct slo_watch *watch)
+{
+	return watch->alone_steps >= FLOOR_STEPS;
 }
 
 static void slo_step_tenant(const struct device *device, const struct tenant *tenant,
 			    struct slo_watch *watch, uint64_t now_ns)
 {
 	const struct event_tenant *set = &tenant->set;
-	const struct slo_tail *tail = slo_target_tail(set, watch);
+	struct slo_tail *tail = slo_target_tail(set, watch);
 	int32_t ceiling = slo_ceiling(device, set), wish;
 	struct slo_signal signal;
 
@@ -167,6 +194,7 @@ static void slo_step_tenant(const struct device *device, const struct tenant *te
 		return;
 	watch->stepped_ns = now_ns;
 	watch->stepped_pairs = tail->pairs;
+	slo_forget_old(device, tail, now_ns);
 	signal = slo_signal(set, tail, device->slo.level);
 	wish = device->slo.level + slo_step(&signal);
 	watch->wish = wish < LEVEL_LEAST ? LEVEL_LEAST : wish < ceiling ? wish : ceiling;
@@ -182,7 +210,7 @@ static bool slo_is_heard(const struct slo_watch *watch, uint64_t now_ns)
 
 /* The least wish; a tenant without a target, or whose alone is not known yet, wishes for the middle. */
 static int32_t slo_wish(const struct device *device, const struct tenant *tenant,
-			const struct slo_watch *watch)
+			struct slo_watch *watch)
 {
 	const struct event_tenant *set = &tenant->set;
 
@@ -325,6 +353,10 @@ void slo_control(struct engine *engine, struct device *device, uint64_t now_ns)
 	promised = slo_is_promised(engine, device, now_ns);
 	device->slo.setting = slo_ladder(
 		promised && device->slo.level < LEVEL_START ? LEVEL_START : device->slo.level);
+	if (device->slo.setting.guard_ns < CLOSED_GUARD_NS)
+		device->slo.closed_ns = 0;
+	else if (!device->slo.closed_ns)
+		device->slo.closed_ns = now_ns;
 	slo_learn(engine, device, now_ns, &guard_ns);
 	if (promised)
 		guard_ns = GUARD_LEAST_NS;

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #define LEVEL_LEAST (-1000)
+#define CLOSED_GUARD_NS 1000000000ull /* only the least level has such a guard */
 #define LEVEL_FLOOR (-500)
 #define LEVEL_START 1000
 #define LEVEL_IDLE_ONLY 2000	 /* without partitions: nothing beside an active tenant */

@@ -19,7 +19,9 @@ static enum slo_state report_state(const struct engine *engine, const struct ten
 		return SLO_NO_ARRIVALS;
 	if (tail->pairs < SLO_PAIRS_LEAST || !watch->stepped_ns)
 		return SLO_LEARNING;
-	return watch->unreachable ? SLO_UNREACHABLE : SLO_STEERED;
+	if (slo_is_late_alone(watch))
+		return SLO_UNREACHABLE;
+	return slo_is_at_floor(watch) ? SLO_AT_FLOOR : SLO_STEERED;
 }
 
 static void report_tails(const struct tenant *tenant, const struct slo_watch *watch,
@@ -58,7 +60,7 @@ bool engine_slo_report(const struct engine *engine, uint32_t tenant, uint32_t de
 	if (watch) {
 		ret_slo->state = report_state(engine, found, watch);
 		report_tails(found, watch, ret_slo);
-		if (ret_slo->state == SLO_UNREACHABLE)
+		if (ret_slo->state == SLO_UNREACHABLE || ret_slo->state == SLO_AT_FLOOR)
 			ret_slo->reachable_ns = watch->alone_tail_ns;
 	} else if (found->set.target_ns || found->set.target_over_permille) {
 		ret_slo->state = engine->level.fixed ? SLO_FIXED : SLO_LEARNING;

@@ -46,6 +46,15 @@ void slo_tail_add(struct slo_tail *tail, const struct slo_pair *pair)
 	tail_watch_rate(tail);
 }
 
+void slo_tail_forget(struct slo_tail *tail, uint64_t before_ns, uint32_t least)
+{
+	uint32_t kept = tail_kept(tail, TAIL_RING);
+
+	while (kept > least && tail_at(tail, kept - 1)->end_ns < before_ns)
+		kept--;
+	tail->from = tail->pairs - kept;
+}
+
 static uint64_t pair_at_level(const struct slo_pair *pair, int32_t level)
 {
 	uint64_t more_ns;

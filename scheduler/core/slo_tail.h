@@ -26,6 +26,7 @@
 struct slo_pair {
 	uint64_t shared_ns, alone_ns;
 	uint64_t arrival_ns; /* 0: not known, then the load is not looked at */
+	uint64_t end_ns;
 	int32_t level;
 };
 
@@ -41,6 +42,8 @@ struct slo_tails {
 };
 
 void slo_tail_add(struct slo_tail *tail, const struct slo_pair *pair);
+/* What ended before then counts no more; the last `least` always do. */
+void slo_tail_forget(struct slo_tail *tail, uint64_t before_ns, uint32_t least);
 /* Of the last `most` pairs, as at `level`. `most` at most TAIL_RING; no pairs: all 0. */
 struct slo_tails slo_tail_look(const struct slo_tail *tail, uint32_t most, int32_t level);
 /* As they were: sample quantiles for status. */

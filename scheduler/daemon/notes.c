@@ -38,6 +38,14 @@ static bool note_target(const struct arbiter *arbiter, uint32_t tenant, char *re
 				    conf->name, device,
 				    (unsigned long long)(slo.reachable_ns / 1000000),
 				    (unsigned long long)(slo.reachable_ns / 10000 % 100));
+		if (slo.state == SLO_AT_FLOOR)
+			return note(ret_note, room,
+				    "tenant %s: on gpu %u best-effort work is held as far as it "
+				    "goes, and p99 is still over its target; alone it would be "
+				    "%llu.%02llu ms",
+				    conf->name, device,
+				    (unsigned long long)(slo.reachable_ns / 1000000),
+				    (unsigned long long)(slo.reachable_ns / 10000 % 100));
 		if (slo.state == SLO_NO_ARRIVALS)
 			return note(ret_note, room,
 				    "tenant %s: its target counts from the opening of an NVTX "

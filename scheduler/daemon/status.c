@@ -118,6 +118,7 @@ static void status_fill_report(struct sluice_msg_status_tenant *row,
 }
 
 _Static_assert((int)SLO_UNREACHABLE == (int)SLUICE_SLO_UNREACHABLE &&
+		       (int)SLO_AT_FLOOR == (int)SLUICE_SLO_AT_FLOOR &&
 		       (int)SLO_STEERED == (int)SLUICE_SLO_STEERED &&
 		       (int)SLO_FIXED == (int)SLUICE_SLO_FIXED,
 	       "the core's states are the wire's");

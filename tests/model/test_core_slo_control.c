@@ -148,6 +148,56 @@ START_TEST(absolute_targets_are_kept)
 }
 END_TEST
 
+/* The tenant's own outliers, with nothing beside it, are not best-effort work's: that is said, and
+ * once they are over the level rises again, soon in time where requests are few. */
+START_TEST(the_floor_is_left_when_its_reason_is_gone)
+{
+	struct slo_world *world = slo_begin(15, true, true);
+	struct slo_server *server =
+		slo_serve(world, 11 * SLO_MS, 500, with_target(20 * SLO_MS, 0, false));
+	uint64_t work_ns;
+
+	slo_run(world, 500);
+	server->own_ns = 15 * SLO_MS;
+	server->own_permille = 120;
+	server->gap_ns = 200 * SLO_MS;
+	slo_run(world, 2300);
+	ck_assert_int_eq(slo_report_of(world, 0).level, -1000);
+	ck_assert_int_eq(slo_report_of(world, 0).state, SLO_UNREACHABLE);
+	ck_assert_uint_gt(slo_report_of(world, 0).reachable_ns, 20 * SLO_MS);
+	server->own_permille = 0;
+	work_ns = world->loop_ns;
+	slo_run(world, 300);
+	ck_assert_int_eq(slo_report_of(world, 0).state, SLO_STEERED);
+	ck_assert_int_gt(slo_report_of(world, 0).level, 0);
+	ck_assert_uint_gt(world->loop_ns, work_ns);
+	slo_end(world);
+}
+END_TEST
+
+/* Late with as little beside it as can be, while alone it would not be: not called unreachable. */
+START_TEST(the_floor_is_told_from_a_target_out_of_reach)
+{
+	struct slo_world *world = slo_begin(16, true, true);
+	struct slo_server *server =
+		slo_serve(world, 11 * SLO_MS, 500, with_target(20 * SLO_MS, 0, false));
+
+	slo_run(world, 500);
+	server->gap_ns = 4 * SLO_S;
+	world->unit_ns = 60 * SLO_MS;
+	slo_run(world, 400);
+	ck_assert_int_eq(slo_report_of(world, 0).level, -1000);
+	ck_assert_int_eq(slo_report_of(world, 0).state, SLO_AT_FLOOR);
+	ck_assert_uint_gt(slo_report_of(world, 0).service_ns, 20 * SLO_MS);
+	ck_assert_uint_lt(slo_report_of(world, 0).reachable_ns, 12 * SLO_MS);
+	world->unit_ns = 250 * SLO_US;
+	slo_run(world, 400);
+	ck_assert_int_eq(slo_report_of(world, 0).state, SLO_STEERED);
+	ck_assert_int_gt(slo_report_of(world, 0).level, 0);
+	slo_end(world);
+}
+END_TEST
+
 START_TEST(a_target_on_arrivals_needs_arrivals)
 {
 	struct slo_world *world = slo_begin(8, true, true);
@@ -335,6 +385,8 @@ int main(void)
 	tcase_add_test(tcase, only_a_loose_target_passes_the_ceiling);
 	tcase_add_test(tcase, service_targets_hold_best_effort_work_back);
 	tcase_add_test(tcase, absolute_targets_are_kept);
+	tcase_add_test(tcase, the_floor_is_left_when_its_reason_is_gone);
+	tcase_add_test(tcase, the_floor_is_told_from_a_target_out_of_reach);
 	tcase_add_test(tcase, a_target_on_arrivals_needs_arrivals);
 	tcase_add_test(tcase, the_most_violated_target_rules);
 	tcase_add_test(tcase, a_level_can_be_fixed);

@@ -31,7 +31,9 @@
 struct slo_server {
 	uint64_t service_ns, gap_ns; /* mean */
 	bool knows_arrivals;
-	uint64_t next_ns; /* arrival */
+	uint64_t own_ns;       /* that much longer it takes now and then, by itself ... */
+	uint32_t own_permille; /* ... so often */
+	uint64_t next_ns;      /* arrival */
 	uint64_t end_ns, alone_end_ns, busy_since_ns;
 	uint32_t requests;
 	uint64_t shared_ns[SLO_KEPT], alone_ns[SLO_KEPT]; /* A, the last ones */
@@ -196,6 +198,8 @@ static inline void slo_request_one(struct slo_world *world, uint32_t index)
 
 	slo_tick_until(world, arrival_ns);
 	service_ns += slo_draw(world, server->service_ns / 200);
+	if (server->own_permille && slo_draw(world, 1000) < server->own_permille)
+		service_ns += server->own_ns;
 	start_ns = (queued ? server->end_ns : arrival_ns) + 15 * SLO_US;
 	server->alone_end_ns =
 		(server->alone_end_ns > arrival_ns ? server->alone_end_ns : arrival_ns) +

@@ -231,15 +231,15 @@ static bool sluice_report(void *state, const struct plan_proc *proc, struct plan
 
 	if (!looks || !engine_slo_report(arbiter->engine, proc->index, 0, &slo))
 		return false;
-	*ret_report = (struct plan_report){.level = (double)arbiter->level_sum[proc->index] / 1000 /
-						    (double)looks,
-					   .window_ns = arbiter->window_sum_ns[proc->index] / looks,
-					   .guard_ns = arbiter->guard_sum_ns[proc->index] / looks,
-					   .unreachable = slo.state == SLO_UNREACHABLE,
-					   .a_ns = slo.arrival_ns,
-					   .a_alone_ns = slo.arrival_alone_ns,
-					   .s_ns = slo.service_ns,
-					   .s_alone_ns = slo.service_alone_ns};
+	*ret_report = (struct plan_report){
+		.level = (double)arbiter->level_sum[proc->index] / 1000 / (double)looks,
+		.window_ns = arbiter->window_sum_ns[proc->index] / looks,
+		.guard_ns = arbiter->guard_sum_ns[proc->index] / looks,
+		.unreachable = slo.state == SLO_UNREACHABLE || slo.state == SLO_AT_FLOOR,
+		.a_ns = slo.arrival_ns,
+		.a_alone_ns = slo.arrival_alone_ns,
+		.s_ns = slo.service_ns,
+		.s_alone_ns = slo.service_alone_ns};
 	return true;
 }
 

@@ -11,6 +11,7 @@ static const char *const states[] = {
 	[SLUICE_SLO_NO_TARGET] = "no_target", [SLUICE_SLO_FIXED] = "fixed",
 	[SLUICE_SLO_LEARNING] = "learning",   [SLUICE_SLO_NO_ARRIVALS] = "no_arrivals",
 	[SLUICE_SLO_STEERED] = "steered",     [SLUICE_SLO_UNREACHABLE] = "unreachable",
+	[SLUICE_SLO_AT_FLOOR] = "at_floor",
 };
 
 static bool has_controller(const struct sluice_msg_status_tenant *row)
@@ -50,6 +51,9 @@ static void print_state(const struct sluice_msg_status_tenant *row, FILE *out)
 	case SLUICE_SLO_LEARNING: fputs(", still learning", out); return;
 	case SLUICE_SLO_NO_ARRIVALS: fputs(", no arrival known", out); return;
 	case SLUICE_SLO_UNREACHABLE: fputs(", not reachable with best-effort closed", out); return;
+	case SLUICE_SLO_AT_FLOOR:
+		fputs(", not met yet with best-effort held as far as it goes", out);
+		return;
 	default: return;
 	}
 }
