@@ -8,7 +8,7 @@
 
 /* A note's subject is a tenant, a device, a process or an absent one; each function says whether
  * there is a note about it. Positions: in that order, NOTES_EACH kinds a subject. */
-#define NOTES_EACH 5u
+#define NOTES_EACH 6u
 
 static bool note(char *ret_note, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -194,6 +194,11 @@ static bool note_process(const struct arbiter *arbiter, const struct process *pr
 	case 4:
 		return *process->note && note(ret_note, room, "tenant %s (pid %d): %.400s", name,
 					      (int)process->identity.pid, process->note);
+	case 5:
+		return process->lies &&
+		       note(ret_note, room,
+			    "tenant %s (pid %d): counted what cannot be; its figures are ignored",
+			    name, (int)process->identity.pid);
 	default: return false;
 	}
 }

@@ -158,15 +158,18 @@ int process_create(struct connection *connection, const struct sluice_msg_hello 
 /* What it counted stays its tenant's; without memory for that it is lost, and nothing else is. */
 static void process_keep_tally(struct process *process)
 {
+	struct tally tally;
+
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
 		struct tally **past = &process->tenant->past[process->local[i].device];
 
-		if (!process->local[i].used || process->local[i].device >= CORE_MAX_DEVICES)
+		if (!process->local[i].used || process->local[i].device >= CORE_MAX_DEVICES ||
+		    !reading_tally(process, i, &tally))
 			continue;
 		if (!*past)
 			*past = calloc(1, sizeof(**past));
 		if (*past)
-			tally_page(*past, process_page(process, i));
+			tally_merge(*past, &tally);
 	}
 }
 
@@ -238,8 +241,11 @@ int process_attach(struct process *process, const struct sluice_msg_device *mess
 	if (device < 0)
 		return device;
 	/* Closed until the core says otherwise: gate 1 is odd. */
-	process->local[local] =
-		(struct local_device){.used = true, .device = (uint32_t)device, .gate = 1};
+	process->local[local] = (struct local_device){
+		.used = true,
+		.device = (uint32_t)device,
+		.gate = 1,
+		.told = {.came_ns = arbiter->now_ns, .at_ns = arbiter->now_ns}};
 	atomic_store(&process_page(process, local)->grant.gate, 1);
 	event.device = (uint32_t)device;
 	event.attach.held_units = held_units(&arbiter->device[device], message->held_bytes);

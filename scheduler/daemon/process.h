@@ -9,6 +9,7 @@
 
 #include "daemon/arbiter.h"
 #include "daemon/connection.h"
+#include "daemon/tally.h"
 
 /* A latency process that this best-effort gate watches. */
 struct watch_slot {
@@ -38,8 +39,9 @@ struct local_device {
 	uint64_t why_busy_ns, why_end_ns; /* of its busy period, and its last request */
 	uint64_t arrivals_seen;		  /* (best-effort) of its ring, ever */
 	uint64_t requests_seen;		  /* of its ring, ever */
-	bool trace;			  /* it notes its launches ... */
-	uint64_t trace_until_ns;	  /* ... for so long, if nobody asks again */
+	struct tally_seen told;
+	bool trace;		 /* it notes its launches ... */
+	uint64_t trace_until_ns; /* ... for so long, if nobody asks again */
 	/* Best-effort processes: */
 	uint64_t rest_launched_ns; /* at the last slow tick */
 };
@@ -64,6 +66,7 @@ struct process {
 	bool asking;
 	uint32_t ask_seq, ask_local, ask_units;
 	uint64_t estimates_seen; /* of the ring in its channel */
+	bool lies;		 /* counted what cannot be: none of its figures is believed */
 };
 
 static inline struct sluice_channel *process_channel(const struct process *process)
@@ -118,6 +121,10 @@ void grant_set_trace(struct process *process, uint32_t local, bool on);
 struct event_usage reading_take(struct process *process, uint32_t local, bool thorough,
 				uint64_t now_ns);
 uint64_t reading_launched_ns(struct process *process, uint32_t local);
+/* What it has counted; false, for good, once that cannot be true. *ret_tally holds nothing then. */
+bool reading_tally(struct process *process, uint32_t local, struct tally *ret_tally);
+/* Slow tick: looks at what it counts, asked or not. */
+void reading_check(struct process *process);
 
 /* ---- activity.c ------------------------------------------------------------------------------- */
 

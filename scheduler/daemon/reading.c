@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/process.h"
 
+#include <string.h>
+
 static uint64_t load(_Atomic uint64_t *word)
 {
 	return atomic_load_explicit(word, memory_order_relaxed);
@@ -59,4 +61,32 @@ struct event_usage reading_take(struct process *process, uint32_t local, bool th
 	if (process->latency)
 		activity_reading(process, local, &usage);
 	return usage;
+}
+
+bool reading_tally(struct process *process, uint32_t local, struct tally *ret_tally)
+{
+	struct arbiter *arbiter = process->arbiter;
+	bool ranges = !strncmp(process->tenant->conf.target.of, "range:", 6);
+
+	if (!process->lies && tally_page(ret_tally, process_page(process, local),
+					 &process->local[local].told, ranges, arbiter->now_ns))
+		return true;
+	memset(ret_tally, 0, sizeof(*ret_tally));
+	if (!process->lies)
+		log_limited(&arbiter->log_peers, LOG_LEVEL_WARNING, arbiter->now_ns,
+			    "tenant %s (pid %d): has counted what cannot be; its figures are "
+			    "ignored from now on",
+			    process->tenant->conf.name, (int)process->identity.pid);
+	process->lies = true;
+	return false;
+}
+
+void reading_check(struct process *process)
+{
+	struct tally tally;
+
+	for (uint32_t local = 0; local < SLUICE_MAX_DEVICES; local++) {
+		if (process->local[local].used)
+			(void)reading_tally(process, local, &tally);
+	}
 }

@@ -65,7 +65,10 @@ bool status_shows_tenant(const struct connection *connection, bool all,
 static void status_sum_process(struct sluice_msg_status_tenant *row, struct tally *sums,
 			       struct process *process, uint32_t local)
 {
-	tally_page(sums, process_page(process, local));
+	struct tally own;
+
+	if (reading_tally(process, local, &own))
+		tally_merge(sums, &own);
 	if (process->local[local].stale)
 		row->state |= SLUICE_STATE_STALE;
 	if (process->local[local].no_request)
@@ -86,15 +89,14 @@ static void status_sum_in_flight(const struct status *status, uint32_t device,
 				 struct sluice_hist *in_flight)
 {
 	const struct arbiter *arbiter = status->arbiter;
-	struct tally past;
+	struct tally own, past;
 
 	for (uint32_t i = 0; i < arbiter->process_end; i++) {
 		struct process *process = arbiter->process[i];
 		int local = process && !process->latency ? process_local(process, device) : -1;
 
-		if (local >= 0)
-			sluice_hist_merge(in_flight,
-					  &process_page(process, (uint32_t)local)->be_in_flight);
+		if (local >= 0 && reading_tally(process, (uint32_t)local, &own))
+			sluice_hist_merge(in_flight, &own.in_flight);
 	}
 	memset(&past, 0, sizeof(past));
 	for (uint32_t t = 0; t < CORE_MAX_TENANTS; t++)

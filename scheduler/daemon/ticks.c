@@ -100,6 +100,7 @@ static bool tick_processes(struct arbiter *arbiter)
 		atomic_store_explicit(&process_channel(process)->heartbeat_ns, arbiter->now_ns,
 				      memory_order_release);
 		activity_tick(process, arbiter->now_ns);
+		reading_check(process);
 		process_take_estimates(process);
 		why_take(process);
 	}

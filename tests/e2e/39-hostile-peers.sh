@@ -87,6 +87,10 @@ for tenant in bad chat; do
 		wait_until 'a scribbler to be gone' is_gone "$tenant$number"
 	done
 	well "scribble as $tenant"
+	for key in requests requests_late longest_unit_ns service_p99_ns; do
+		told=$(status_now tenants name $tenant $key)
+		[ "${told:-0}" -lt 10000000000 ] || say_bad "what $tenant scribbled is shown: $key $told"
+	done
 done
 [ "$(status_now tenants name bad memory_used_bytes)" = 0 ] || say_bad 'bad is gone and uses memory'
 under bad -- "$samples/memhog" --chunk 64 >"$out/hog" 2>&1 || say_bad 'memhog as bad failed'

@@ -115,6 +115,113 @@ START_TEST(test_status)
 }
 END_TEST
 
+/* A page that says what cannot be is not believed any more, also when it says so no longer and when
+ * its process has ended; others' figures, and what was in flight for the latency tenant, go on. */
+static void set_late(struct sluice_channel_device *page)
+{
+	atomic_store(&page->counters.requests, 100);
+	atomic_store(&page->counters.requests_late, 200);
+}
+
+static void set_requests(struct sluice_channel_device *page)
+{
+	atomic_store(&page->counters.requests, UINT64_MAX / 3);
+}
+
+static void set_requests_back(struct sluice_channel_device *page)
+{
+	atomic_store(&page->counters.requests, 49);
+}
+
+static void set_bins(struct sluice_channel_device *page)
+{
+	atomic_store(&page->service.bin[300], 0x89abcdefu);
+}
+
+static void set_latencies(struct sluice_channel_device *page)
+{
+	sluice_hist_add(&page->service, UINT64_MAX / 3);
+}
+
+static void set_in_flight(struct sluice_channel_device *page)
+{
+	sluice_hist_add(&page->be_in_flight, UINT64_MAX / 3);
+}
+
+static void set_unit(struct sluice_channel_device *page)
+{
+	atomic_store(&page->counters.longest_unit_ns, UINT64_MAX / 3);
+}
+
+static void set_forced(struct sluice_channel_device *page)
+{
+	atomic_store(&page->counters.forced, UINT64_MAX / 3);
+}
+
+static void (*const lies[])(struct sluice_channel_device *page) = {
+	set_late,      set_requests,  set_requests_back, set_bins,
+	set_latencies, set_in_flight, set_unit,		 set_forced,
+};
+
+START_TEST(test_status_of_a_liar)
+{
+	const struct sluice_msg_status_tenant *train;
+	struct sluice_channel_device *page;
+	struct rows rows;
+	char text[64];
+	int fd;
+
+	snprintf(text, sizeof(text), "tenant train (pid %d): counted what cannot", (int)getpid());
+	begin();
+	page = &a.channel->device[0];
+	atomic_store(&page->counters.requests, 50);
+	sluice_hist_add(&page->service, SLUICE_NS_PER_MS);
+	sluice_hist_add(&page->be_in_flight, 300000);
+	fd = tool_connect();
+	status(fd, &rows);
+	ck_assert_uint_eq(row_of(&rows, "train")->requests, 50);
+	ck_assert(!has_note(&rows, text));
+	lies[_i](page);
+	status(fd, &rows);
+	train = row_of(&rows, "train");
+	ck_assert_uint_eq(train->requests, 0);
+	ck_assert_uint_eq(train->requests_late, 0);
+	ck_assert_uint_eq(train->service_p99_ns, 0);
+	ck_assert_uint_eq(train->longest_unit_ns, 0);
+	ck_assert_uint_eq(train->forced, 0);
+	ck_assert_uint_eq(row_of(&rows, "live")->be_in_flight_p99_ns, 0);
+	ck_assert(has_note(&rows, text));
+	memset(&page->counters, 0, sizeof(page->counters));
+	atomic_store(&page->counters.requests, 60);
+	status(fd, &rows);
+	ck_assert_uint_eq(row_of(&rows, "train")->requests, 0);
+	ck_assert(has_note(&rows, text));
+	close(fd);
+	end();
+}
+END_TEST
+
+/* The longest prediction, measured by an earlier process; a late request that is not counted yet. */
+START_TEST(test_status_of_what_may_be)
+{
+	struct rows rows;
+	int fd;
+
+	begin();
+	atomic_store(&a.channel->device[0].counters.requests, 500);
+	atomic_store(&a.channel->device[0].counters.requests_late, 501);
+	atomic_store(&a.channel->device[0].counters.longest_unit_ns, 2 * SLUICE_NS_PER_S);
+	fd = tool_connect();
+	status(fd, &rows);
+	ck_assert_uint_eq(row_of(&rows, "train")->requests, 500);
+	ck_assert_uint_eq(row_of(&rows, "train")->requests_late, 500);
+	ck_assert_uint_eq(row_of(&rows, "train")->longest_unit_ns, 2 * SLUICE_NS_PER_S);
+	ck_assert(!has_note(&rows, "counted what cannot"));
+	close(fd);
+	end();
+}
+END_TEST
+
 static void play_counter(void *argument)
 {
 	static struct shim shim;
@@ -303,6 +410,8 @@ int main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_status_without_devices);
 	tcase_add_test(tcase, test_status);
+	tcase_add_loop_test(tcase, test_status_of_a_liar, 0, sizeof(lies) / sizeof(lies[0]));
+	tcase_add_test(tcase, test_status_of_what_may_be);
 	tcase_add_test(tcase, test_status_after_a_death);
 	tcase_add_test(tcase, test_status_after_the_last_death);
 	tcase_add_test(tcase, test_note_of_a_shim);
