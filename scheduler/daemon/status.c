@@ -55,9 +55,11 @@ bool status_shows_tenant(const struct connection *connection, bool all,
 		    status_shows_uid(connection, all, process->identity.uid))
 			return true;
 	}
+	if (all || !config_has_match(&tenant->conf))
+		return true;
 	/* The peer is `sluice`, not the program. */
 	without_program.match.program[0] = 0;
-	return all || match_admits(&without_program, &connection->identity);
+	return match_admits(&without_program, &connection->identity);
 }
 
 /* ---- one tenant on one device ------------------------------------------------------------------ */

@@ -366,7 +366,8 @@ START_TEST(test_note_of_an_absent_process)
 }
 END_TEST
 
-/* Another user, with no process there yet: the tenants that a match admits it to, program or not. */
+/* Another user, with no process there yet: the tenants that anyone may enter, and those that a match
+ * admits it to, program or not. */
 static void play_matched(void *argument)
 {
 	struct rows rows;
@@ -376,10 +377,12 @@ static void play_matched(void *argument)
 	ck_assert_int_eq(setresuid(54321, 54321, 54321), 0);
 	fd = tool_connect();
 	status(fd, &rows);
-	if (rows.tenants != 2 || strcmp(rows.tenant[0].name, "mine") ||
-	    strcmp(rows.tenant[1].name, "served") || rows.processes)
+	if (rows.tenants != 4 || strcmp(rows.tenant[0].name, "default") ||
+	    strcmp(rows.tenant[1].name, "bare") || strcmp(rows.tenant[2].name, "mine") ||
+	    strcmp(rows.tenant[3].name, "served") || rows.processes)
 		_exit(1);
-	if (has_note(&rows, "tenant bare") || !has_note(&rows, "tenant mine: managed is false"))
+	if (!has_note(&rows, "tenant bare: managed is false") ||
+	    !has_note(&rows, "tenant mine: managed is false") || has_note(&rows, "tenant apart"))
 		_exit(2);
 }
 
@@ -391,8 +394,8 @@ START_TEST(test_own_tenants)
 	fixture_begin(
 		"tenants = ( { name = \"bare\"; managed = false; }, { name = \"mine\"; managed = "
 		"false; match = { uid = 54321; }; }, { name = \"served\"; match = { uid = 54321; "
-		"program = \"serve\"; }; }, { name = \"any\"; match = { program = \"serve\"; }; } "
-		");");
+		"program = \"serve\"; }; }, { name = \"any\"; match = { program = \"serve\"; }; }, "
+		"{ name = \"apart\"; managed = false; match = { uid = 54322; }; } );");
 	ck_assert_int_eq(chmod(fixture_folder, 0755), 0);
 	fixture_kill(fixture_process(play_matched, NULL));
 	fixture_end();

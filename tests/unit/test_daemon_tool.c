@@ -209,7 +209,7 @@ static void play_turned_away(void *argument)
 		_exit(1);
 }
 
-/* The arbiter of all shows a user its own, and lets it change nothing. */
+/* The arbiter of all shows a user its own and what anyone may enter, and lets it change nothing. */
 static void play_plain_user(void *argument)
 {
 	static const uint32_t changes[] = {SLUICE_MSG_SET, SLUICE_MSG_PAUSE, SLUICE_MSG_RESUME,
@@ -221,7 +221,8 @@ static void play_plain_user(void *argument)
 	become_stranger();
 	fd = tool_connect();
 	status(fd, &rows);
-	if (rows.tenants || rows.processes || rows.devices != 1)
+	if (rows.tenants != 2 || strcmp(rows.tenant[0].name, "default") ||
+	    strcmp(rows.tenant[1].name, "other") || rows.processes || rows.devices != 1)
 		_exit(1);
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		if (tool_ask_set(fd, changes[i], "train", "gpu.weight", "1", text) != -EPERM ||
@@ -231,7 +232,7 @@ static void play_plain_user(void *argument)
 	}
 	shim_join(&b, "other", 0);
 	status(fd, &rows);
-	if (rows.tenants != 1 || strcmp(rows.tenant[0].name, "other") || rows.processes != 1)
+	if (rows.tenants != 2 || rows.processes != 1)
 		_exit(3);
 	/* A GPU that is not there. */
 	tiny.memory_bytes = 1 << 20;
@@ -253,7 +254,9 @@ static void play_admin(void *argument)
 
 START_TEST(test_other_users)
 {
+	struct rows rows;
 	pid_t stranger;
+	int fd;
 
 	if (getuid() != 0)
 		return;
@@ -265,10 +268,15 @@ START_TEST(test_other_users)
 	end();
 	fixture_for_all = true;
 	begin();
-	fixture_write_config("admin_group = 4242; tenants = ( { name = \"train\"; }, { name = "
-			     "\"other\"; } );");
+	fixture_write_config("admin_group = 4242; tenants = ( { name = \"train\"; match = { uid = "
+			     "0; }; }, { name = \"other\"; } );");
 	ck_assert_int_eq(chmod(fixture_folder, 0755), 0);
 	kill(fixture_arbiter, SIGHUP);
+	fd = tool_connect();
+	do
+		status(fd, &rows);
+	while (rows.tenants != 3);
+	close(fd);
 	stranger = fixture_process(play_plain_user, NULL);
 	fixture_kill(fixture_process(play_admin, NULL));
 	fixture_kill(stranger);
