@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sluice/late.h"
 #include "sluice/table.h"
 #include "sluice/target.h"
 
@@ -31,9 +32,65 @@ START_TEST(columns_are_as_wide_as_their_widest_cell)
 	fclose(out);
 	ck_assert_str_eq(text, "NAME       N  X\n"
 			       "a       1234  last\n"
-			       "longer        \n");
+			       "longer\n");
 	free(text);
 	table_finish(&table);
+}
+END_TEST
+
+START_TEST(no_line_ends_with_blanks)
+{
+	struct table table = {.right = 1u << 1 | 1u << 3};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_int_eq(table_row(&table, (const char *[]){"NAME", "N", "NOTE", "LATE", NULL}), 0);
+	ck_assert_int_eq(table_row(&table, (const char *[]){"a", "12", "", "", NULL}), 0);
+	ck_assert_int_eq(table_row(&table, (const char *[]){"", "", "x", "", NULL}), 0);
+	ck_assert_int_eq(table_row(&table, (const char *[]){"", "", "", "1", NULL}), 0);
+	table_print(&table, 0, out);
+	fclose(out);
+	ck_assert_str_eq(text, "NAME   N  NOTE  LATE\n"
+			       "a     12\n"
+			       "          x\n"
+			       "                   1\n");
+	free(text);
+	table_finish(&table);
+}
+END_TEST
+
+/* What came first is what is asked: sums, then some of the newest. */
+START_TEST(why_prints_sums_then_the_newest)
+{
+	static struct sluice_msg_why_request request[30];
+	static struct sluice_msg_why_cause cause[2];
+	struct late late = {.request = request,
+			    .cause = cause,
+			    .requests = 30,
+			    .causes = 2,
+			    .end = {.minutes = 5, .target_ns = 1000000, .of = "service"}};
+	char *text = NULL;
+	const char *sums, *rows;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	for (unsigned int i = 0; i < 30; i++)
+		request[i].ago_ns = (i + 1) * 1000000000ull;
+	cause[0].request = 3;
+	cause[1].request = 25;
+	memcpy(cause[0].tenant, "batch", 6);
+	memcpy(cause[1].tenant, "batch", 6);
+	ck_assert_int_eq(late_print("chat", &late, 0, out), 0);
+	fclose(out);
+	sums = strstr(text, "LATE REQUESTS");
+	rows = strstr(text, "ENDED AGO");
+	ck_assert(sums && rows && sums < rows);
+	ck_assert_ptr_nonnull(strstr(rows, "20 s"));
+	ck_assert_ptr_null(strstr(rows, "21 s"));
+	ck_assert_ptr_nonnull(strstr(rows, "\nand 10 more; --json has all\n"));
+	ck_assert_ptr_null(strstr(text, " \n"));
+	free(text);
 }
 END_TEST
 
@@ -219,6 +276,8 @@ int main(void)
 	int failed;
 
 	tcase_add_test(tcase, columns_are_as_wide_as_their_widest_cell);
+	tcase_add_test(tcase, no_line_ends_with_blanks);
+	tcase_add_test(tcase, why_prints_sums_then_the_newest);
 	tcase_add_test(tcase, wide_tables_are_printed_in_parts);
 	tcase_add_test(tcase, long_lines_are_broken_between_words);
 	tcase_add_test(tcase, units_are_readable);

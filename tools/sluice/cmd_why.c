@@ -62,11 +62,9 @@ int cmd_why(int argc, char **argv)
 		.options = option_table,
 		.parser = parse_option,
 		.args_doc = "TENANT",
-		.doc = "What delayed a latency-critical tenant's late requests: for each, the "
-		       "newest "
-		       "first, whose best-effort work was in flight when it came, how much of it "
-		       "in "
-		       "predicted time, and the longest launch unit of it. Then sums."
+		.doc = "What delayed a latency-critical tenant's late requests: sums, then for "
+		       "each of the newest whose best-effort work was in flight when it came, how "
+		       "much of it in predicted time, and the longest launch unit of it."
 		       "\vA request that came while the tenant was busy waited BEHIND earlier "
 		       "ones, "
 		       "and so for what they had met."};

@@ -50,6 +50,7 @@ int late_sum(const struct late *late, struct late_sum **ret_sum, size_t *ret_cou
 /* ---- text ---- */
 
 #define CELL 96
+#define ROWS_SHOWN 20u
 
 static void whose(const char *tenant, const char *unit, char *ret_tenant, char *ret_unit)
 {
@@ -105,10 +106,14 @@ static int print_requests(const struct late *late, size_t columns, FILE *out)
 							"IN FLIGHT", "LONGEST UNIT", "TAKES",
 							"BEHIND", NULL});
 
-	for (size_t i = 0; !r && i < late->requests; i++)
+	for (size_t i = 0; !r && i < late->requests && i < ROWS_SHOWN; i++)
 		r = add_request(&table, late, i);
-	if (!r)
+	if (!r) {
+		fputc('\n', out);
 		table_print(&table, columns, out);
+		if (late->requests > ROWS_SHOWN)
+			fprintf(out, "and %zu more; --json has all\n", late->requests - ROWS_SHOWN);
+	}
 	table_finish(&table);
 	return r;
 }
@@ -174,15 +179,12 @@ static void print_head(const char *tenant, const struct late *late, FILE *out)
 int late_print(const char *tenant, const struct late *late, size_t columns, FILE *out)
 {
 	size_t none = without_cause(late);
-	int r = 0;
+	int r;
 
 	print_head(tenant, late, out);
-	if (late->requests) {
-		fputc('\n', out);
+	r = print_sums(late, columns, out);
+	if (!r && late->requests)
 		r = print_requests(late, columns, out);
-	}
-	if (!r)
-		r = print_sums(late, columns, out);
 	if (!r && none)
 		print_wrapped(
 			none == late->requests

@@ -42,18 +42,24 @@ static void find_widths(const struct table *table, size_t *ret_width, size_t *re
 		}
 }
 
-static void print_cell(const struct table *table, size_t row, size_t i, size_t width, bool last,
-		       FILE *out)
+/* *blanks are owed: no line ends with any. */
+static void print_cell(const struct table *table, size_t row, size_t i, size_t width,
+		       size_t *blanks, FILE *out)
 {
 	const char *cell = table->cell[row][i] ? table->cell[row][i] : "";
+	size_t rest = width - strlen(cell);
 
-	if (table->right & (1u << i))
-		fprintf(out, "%*s", (int)width, cell);
-	else if (last)
-		fputs(cell, out);
-	else
-		fprintf(out, "%-*s", (int)width, cell);
-	fputs(last ? "\n" : "  ", out);
+	if (table->right & (1u << i)) {
+		*blanks += rest;
+		rest = 0;
+	}
+	if (*cell) {
+		fprintf(out, "%*s%s", (int)*blanks, "", cell);
+		*blanks = 0;
+	} else {
+		rest = table->right & (1u << i) ? 0 : width;
+	}
+	*blanks += rest + 2;
 }
 
 /* How far the columns from `from` on, and the first, fit beside each other: at least one does. */
@@ -75,10 +81,13 @@ void table_print(const struct table *table, size_t columns, FILE *out)
 	for (; from < count; from = to) {
 		to = part_end(width, count, from, columns);
 		for (size_t row = 0; row < table->rows; row++) {
+			size_t blanks = 0;
+
 			if (from)
-				print_cell(table, row, 0, width[0], false, out);
+				print_cell(table, row, 0, width[0], &blanks, out);
 			for (size_t i = from; i < to; i++)
-				print_cell(table, row, i, width[i], i + 1 == to, out);
+				print_cell(table, row, i, width[i], &blanks, out);
+			fputc('\n', out);
 		}
 	}
 }
