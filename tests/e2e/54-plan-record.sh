@@ -42,6 +42,19 @@ sleep 3
 for tenant in chat train; do
 	record $tenant --seconds 3 -o "$out/$tenant.conf" -a "$out/$tenant.gaps" 2>"$out/$tenant.log" || fail "$tenant could not be recorded"
 done
+
+# Files are looked at before the time is spent, and nothing stays where it failed.
+started=$(date +%s)
+record train --seconds 60 -o "$out/none/x" >"$out/none" 2>"$out/refused.log" && fail "recorded into no folder"
+record train --seconds 60 -o "$out/w" -a "$out/none/x" >"$out/none" 2>"$out/refused.log" && fail "gaps into no folder"
+[ $(($(date +%s) - started)) -lt 30 ] || fail "a file that cannot be written was found out late"
+grep -q "cannot write $out/none/x: " "$out/refused.log" || fail "no clear sentence of the file"
+find "$out" -name '*.new*' -o -name w | grep . && fail "something was left behind"
+"$sluice" pause -S "$out/socket" train >"$out/none.log"
+record train --seconds 0.5 -o "$out/w" >"$out/none.log" 2>"$out/refused.log" && fail "a paused tenant was recorded"
+grep -q 'it is paused' "$out/refused.log" || fail "no word of the pause"
+[ ! -e "$out/w" ] || fail "a file of nothing"
+"$sluice" resume -S "$out/socket" train >"$out/none.log"
 signal TERM train chat
 
 # The heaviest kernels have the table's durations; predictions keep a low quantile, and hosts are slow.

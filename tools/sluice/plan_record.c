@@ -2,6 +2,7 @@
 #include "plan_record.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,17 +11,22 @@
 #include "cmd.h"
 #include "plan/fold.h"
 #include "plan/workload.h"
+#include "output.h"
 #include "query.h"
 #include "sluice/wire_io.h"
 #include "table.h"
 
 /* The ring holds a thousand records: so often even a program of short kernels loses none. */
 #define ASK_EVERY_NS 10000000
+/* Held for so much of the time: that is why nothing was seen. */
+#define HELD_PART 0.8
 
 struct recording {
 	struct fold fold;
 	struct sluice_msg_trace_end end;
 	uint64_t lost;
+	bool paused;	  /* at the end */
+	uint64_t held_ns; /* while it was recorded */
 };
 
 static int take_trace(void *context, const struct sluice_msg_trace *trace)
@@ -55,42 +61,66 @@ static int listen_for(struct query *query, const struct record_options *options,
 	return 0;
 }
 
+/* How long it has been held, ever, and whether it is paused. Nothing fails without that. */
+static uint64_t held_so_far(struct query *query, const char *tenant, bool *ret_paused)
+{
+	char why[QUERY_WHY_MAX];
+	struct status status;
+	uint64_t held_ns = 0;
+
+	*ret_paused = false;
+	if (query_status(query, &status, why) < 0)
+		return 0;
+	for (size_t i = 0; i < status.tenants; i++) {
+		const struct sluice_msg_status_tenant *row = &status.tenant[i];
+
+		if (strncmp(row->name, tenant, sizeof(row->name)))
+			continue;
+		*ret_paused |= row->state & SLUICE_STATE_PAUSED;
+		held_ns = row->pressure_total_ns > held_ns ? row->pressure_total_ns : held_ns;
+	}
+	status_finish(&status);
+	return held_ns;
+}
+
 /* ---- what comes out ---- */
 
 static int write_workload(const struct record_options *options, const struct workload *workload)
 {
-	FILE *out = options->output ? fopen(options->output, "we") : stdout;
-	int r;
+	struct output output = {.file = stdout};
+	int r = options->output ? output_open(&output, options->output) : 0;
 
-	if (!out)
-		return cmd_fail("cannot write %s: %s", options->output, strerror(errno));
-	r = workload_write(workload, out);
-	if (options->output ? fclose(out) : fflush(out))
-		r = -EIO;
-	return r ? cmd_fail("cannot write the workload: %s", strerror(-r)) : 0;
+	if (!r) {
+		r = workload_write(workload, output.file);
+		r = options->output ? output_close(&output, r) : fflush(stdout) ? -EIO : r;
+	}
+	return r ? cmd_fail("cannot write %s: %s",
+			    options->output ? options->output : "the workload", strerror(-r))
+		 : 0;
 }
 
 static int write_arrivals(const struct record_options *options, const struct fold *fold)
 {
 	uint64_t *gaps;
 	uint32_t count;
-	FILE *out;
+	struct output output;
 	int r = fold_gaps(fold, &gaps, &count);
 
 	if (r)
 		return cmd_fail("no two requests were seen: record for longer (--seconds)");
-	out = fopen(options->arrivals, "we");
-	if (!out) {
-		free(gaps);
-		return cmd_fail("cannot write %s: %s", options->arrivals, strerror(errno));
+	r = output_open(&output, options->arrivals);
+	if (!r) {
+		fprintf(output.file,
+			"# seconds between the beginnings of the requests of tenant %s\n",
+			options->tenant);
+		for (uint32_t i = 0; i < count; i++)
+			fprintf(output.file, "%llu.%09llu\n",
+				(unsigned long long)(gaps[i] / 1000000000),
+				(unsigned long long)(gaps[i] % 1000000000));
+		r = output_close(&output, 0);
 	}
-	fprintf(out, "# seconds between the beginnings of the requests of tenant %s\n",
-		options->tenant);
-	for (uint32_t i = 0; i < count; i++)
-		fprintf(out, "%llu.%09llu\n", (unsigned long long)(gaps[i] / 1000000000),
-			(unsigned long long)(gaps[i] % 1000000000));
 	free(gaps);
-	return fclose(out) ? cmd_fail("cannot write %s", options->arrivals) : 0;
+	return r ? cmd_fail("cannot write %s: %s", options->arrivals, strerror(-r)) : 0;
 }
 
 static void remark(const struct recording *recording, const struct fold_result *result)
@@ -119,6 +149,22 @@ static void remark(const struct recording *recording, const struct fold_result *
 		      stderr);
 }
 
+static int fail_nothing(const struct record_options *options, const struct recording *recording)
+{
+	if (recording->paused)
+		return cmd_fail("tenant %s: no step was seen in %g s: it is paused; `sluice resume "
+				"%s` lets it go on",
+				options->tenant, options->seconds, options->tenant);
+	if ((double)recording->held_ns >= HELD_PART * options->seconds * 1e9)
+		return cmd_fail("tenant %s: no step was seen from one synchronisation to the next "
+				"in %g s: it was held, others had the GPU; record for longer "
+				"(--seconds), or when they are idle",
+				options->tenant, options->seconds);
+	return cmd_fail("tenant %s: no step was seen from one synchronisation to the next "
+			"in %g s; record for longer (--seconds), or is it idle?",
+			options->tenant, options->seconds);
+}
+
 static int make(const struct record_options *options, const struct recording *recording)
 {
 	char source[256], program[SLUICE_NAME_MAX], device[SLUICE_NAME_MAX];
@@ -137,9 +183,7 @@ static int make(const struct record_options *options, const struct recording *re
 		       recording->end.simulated ? "a simulated " : "", device);
 	r = fold_make(&recording->fold, &terms, &workload, &result);
 	if (r == -ENODATA)
-		return cmd_fail("tenant %s: no step was seen from one synchronisation to the next "
-				"in %g s; record for longer (--seconds), or is it idle?",
-				options->tenant, options->seconds);
+		return fail_nothing(options, recording);
 	if (r)
 		return cmd_fail("cannot make a workload: %s", strerror(-r));
 	remark(recording, &result);
@@ -148,18 +192,33 @@ static int make(const struct record_options *options, const struct recording *re
 	return r || !options->arrivals ? r : write_arrivals(options, &recording->fold);
 }
 
+static int check_output(const char *path)
+{
+	int r = path ? output_check(path) : 0;
+
+	return r ? cmd_fail("cannot write %s: %s", path, strerror(-r)) : 0;
+}
+
 int plan_record(const struct record_options *options)
 {
 	struct recording recording = {0};
 	char why[QUERY_WHY_MAX];
 	struct query query;
+	uint64_t held_ns;
 	int r;
 
 	if (strlen(options->tenant) >= SLUICE_NAME_MAX)
 		return cmd_fail("there is no tenant of so long a name");
+	/* Before the time is spent. */
+	if (check_output(options->output) || check_output(options->arrivals))
+		return 1;
 	if (query_open(&query, options->socket, why) < 0)
 		return cmd_fail("%s", why);
+	held_ns = held_so_far(&query, options->tenant, &recording.paused);
 	r = listen_for(&query, options, &recording, why);
+	if (r == 0)
+		recording.held_ns =
+			held_so_far(&query, options->tenant, &recording.paused) - held_ns;
 	query_close(&query);
 	/* A program that ends on the way has been recorded until then. */
 	if (r == -ESRCH && recording.fold.records)
