@@ -2,12 +2,14 @@
 #include "daemon/estimates.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "daemon/estimates_file.h"
 
@@ -192,6 +194,7 @@ static struct user *user_of(struct estimates *estimates, uid_t uid)
 static int make_folder(const char *folder)
 {
 	char path[PATH_MAX];
+	struct stat about;
 
 	memcpy(path, folder, strlen(folder) + 1);
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -199,20 +202,28 @@ static int make_folder(const char *folder)
 		(void)mkdir(path, 0755);
 		*slash = '/';
 	}
-	return mkdir(path, 0700) && errno != EEXIST ? -errno : 0;
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return -errno;
+	/* Of who the arbiter runs as, not of who started it. */
+	if (stat(path, &about))
+		return -errno;
+	if (!S_ISDIR(about.st_mode))
+		return -ENOTDIR;
+	return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
 }
 
 struct estimates *estimates_create(const char *folder)
 {
 	struct estimates *estimates = calloc(1, sizeof(*estimates));
+	int r;
 
 	if (!estimates || !folder || !*folder || strlen(folder) >= sizeof(estimates->folder))
 		return estimates;
-	if (make_folder(folder))
-		log_warning(
-			"%s: cannot be made (%m); what is measured now is not known to the next "
-			"arbiter",
-			folder);
+	r = make_folder(folder);
+	if (r)
+		log_warning("%s: no folder to keep anything in (%s); what is measured now is not "
+			    "known to the next arbiter",
+			    folder, strerror(-r));
 	else
 		memcpy(estimates->folder, folder, strlen(folder) + 1);
 	return estimates;

@@ -341,6 +341,43 @@ START_TEST(test_a_damaged_file_stops_nobody)
 }
 END_TEST
 
+/* What is written to stderr while the state is opened. */
+static void create_saying(const char *state, size_t size, char *ret_said)
+{
+	int old = dup(2), heard[2];
+	ssize_t got;
+
+	ck_assert_int_eq(pipe(heard), 0);
+	ck_assert_int_eq(dup2(heard[1], 2), 2);
+	close(heard[1]);
+	estimates_destroy(estimates_create(state));
+	fflush(stderr);
+	dup2(old, 2);
+	close(old);
+	got = read(heard[0], ret_said, size - 1);
+	close(heard[0]);
+	ret_said[got > 0 ? got : 0] = 0;
+}
+
+START_TEST(test_a_state_that_is_no_folder_is_named)
+{
+	char said[512];
+
+	create_saying(folder, sizeof(said), said);
+	ck_assert_str_eq(said, "");
+	ck_assert_int_eq(estimates_file_write(file, 7, record, 3, 6), 0);
+	create_saying(file, sizeof(said), said);
+	ck_assert_ptr_nonnull(strstr(said, file));
+	ck_assert_ptr_nonnull(strstr(said, "Not a directory"));
+	if (!geteuid())
+		return;
+	ck_assert_int_eq(chmod(folder, 0500), 0);
+	create_saying(folder, sizeof(said), said);
+	ck_assert_int_eq(chmod(folder, 0700), 0);
+	ck_assert_ptr_nonnull(strstr(said, "Permission denied"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("daemon_estimates");
@@ -358,6 +395,7 @@ int main(void)
 	tcase_add_test(tcase, test_estimates_of_many_users);
 	tcase_add_test(tcase, test_every_damaged_byte_is_seen);
 	tcase_add_test(tcase, test_files_that_are_not_ours);
+	tcase_add_test(tcase, test_a_state_that_is_no_folder_is_named);
 	tcase_add_test(tcase, test_a_damaged_file_stops_nobody);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
