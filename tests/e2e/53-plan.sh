@@ -55,6 +55,7 @@ xml.dom.minidom.parse(sys.argv[2])
 EOP
 
 "$sluice" plan --policies >"$out/policies"
+grep -Eq '[0-9]e\+[0-9]| $' "$out/policies" && fail "figures of --policies are not as elsewhere"
 for policy in native share slo xsched orion tally; do
 	grep -q "^$policy: " "$out/policies" || say_bad "--policies does not list $policy"
 done

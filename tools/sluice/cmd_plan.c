@@ -15,6 +15,7 @@
 #include "plan/scenario.h"
 #include "plan_record.h"
 #include "plan_text.h"
+#include "table.h"
 
 struct options {
 	const char *file, *svg;
@@ -77,6 +78,14 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 /* ---- what there is ---- */
 
+static void print_ns(uint64_t ns)
+{
+	char text[32];
+
+	format_ns(ns, sizeof(text), text);
+	fputs(ns ? text : "0", stdout);
+}
+
 static void print_preset(const struct plan_option *option)
 {
 	double value = (double)option->preset;
@@ -84,7 +93,7 @@ static void print_preset(const struct plan_option *option)
 	if (option->preset == PLAN_OPEN)
 		fputs("open", stdout);
 	else if (option->unit == PLAN_NS)
-		printf("%g us", value / 1000);
+		print_ns(option->preset);
 	else if (option->unit == PLAN_PERMILLE)
 		printf("%g %%", value / 10);
 	else if (option->unit == PLAN_MILLI)
