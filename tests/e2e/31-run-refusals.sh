@@ -82,7 +82,19 @@ tenant named 'tenant named admits programs vecadd only \(match.program\).* runs 
 tenant "$(printf '%0100d' 0)" 'at most 63 characters'
 
 # ---- the simulated GPU ----
-refused preset "no preset 'h900'.*h100, a100 and l4" "$socket" --simulated=h900 -- touch "$out/started"
+refused preset "no preset 'h900'.*a100, h100, l4 and v100," "$socket" --simulated=h900 -- touch "$out/started"
+for preset in tools/simgpu/presets/*.conf; do
+	preset=$(basename "$preset" .conf)
+	grep -q "^\.BR* $preset\>" man/sluice.1 || say_bad "sluice(1) does not name preset $preset"
+done
+# A copy without its presets.
+mkdir -p "$out/copy/bin"
+cp "$sluice" "$out/copy/bin/sluice"
+ln -s "$(realpath "$preload_build/simgpu")" "$(realpath "$preload_build/lib")" "$out/copy"
+whole=$sluice
+sluice=$out/copy/bin/sluice
+refused presets "presets are not installed" "$socket" --simulated -- touch "$out/started"
+sluice=$whole
 refused description "cannot read the device description $out/none.conf: No such file" "$socket" \
 	--simulated="$out/none.conf" -- touch "$out/started"
 refused costs "cannot read the cost table $out/none.conf: No such file" "$socket" --simulated \

@@ -80,6 +80,18 @@ static int prepend(const char *variable, const char *first, char separator)
 	return r;
 }
 
+static int fail_preset(const char *name)
+{
+	char names[256];
+
+	if (paths_preset_names(sizeof(names), names) < 0)
+		return cmd_fail("the simulated GPU's presets are not installed beside this "
+				"program; name a device description with a / in its path");
+	return cmd_fail("there is no preset '%s' of the simulated GPU; there are %s, or name a "
+			"file with a / in its path",
+			name, names);
+}
+
 static int set_simulated(const struct options *options)
 {
 	char folder[PATH_MAX], preset[PATH_MAX];
@@ -94,9 +106,7 @@ static int set_simulated(const struct options *options)
 		setenv("SIMGPU_CONFIG", name, 1);
 	} else {
 		if (paths_preset(name, sizeof(preset), preset) < 0)
-			return cmd_fail("there is no preset '%s' of the simulated GPU; there are "
-					"h100, a100 and l4, or name a file with a / in its path",
-					name);
+			return fail_preset(name);
 		setenv("SIMGPU_CONFIG", preset, 1);
 	}
 	if (options->costs && access(options->costs, R_OK))

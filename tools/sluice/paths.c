@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "paths.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,12 +83,45 @@ static int find_conf(const char *const *candidates, const char *name, size_t siz
 	return find(candidates, file, size, ret_path);
 }
 
+static const char *const preset_folders[] = {"../share/sluice/presets/",
+					     "../../../tools/simgpu/presets/", NULL};
+
 int paths_preset(const char *preset, size_t size, char *ret_path)
 {
-	static const char *const candidates[] = {"../share/sluice/presets/",
-						 "../../../tools/simgpu/presets/", NULL};
+	return find_conf(preset_folders, preset, size, ret_path);
+}
 
-	return find_conf(candidates, preset, size, ret_path);
+static int is_conf(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && dot != entry->d_name && !strcmp(dot, ".conf");
+}
+
+int paths_preset_names(size_t size, char *ret_names)
+{
+	struct dirent **entry;
+	char folder[4096];
+	size_t used = 0;
+	int count, r = find(preset_folders, "", sizeof(folder), folder);
+
+	*ret_names = 0;
+	if (r < 0)
+		return r;
+	count = scandir(folder, &entry, is_conf, alphasort);
+	if (count < 0)
+		return -ENOENT;
+	for (int i = 0; i < count; i++) {
+		const char *join = !i ? "" : i + 1 < count ? ", " : " and ";
+		int length = (int)(strrchr(entry[i]->d_name, '.') - entry[i]->d_name);
+
+		if (used < size)
+			used += (size_t)snprintf(ret_names + used, size - used, "%s%.*s", join,
+						 length, entry[i]->d_name);
+		free(entry[i]);
+	}
+	free(entry);
+	return count ? 0 : -ENOENT;
 }
 
 int paths_workload(const char *workload, size_t size, char *ret_path)

@@ -14,6 +14,8 @@ int paths_shim(size_t size, char *ret_path);	 /* libsluice.so */
 int paths_simgpu(size_t size, char *ret_folder); /* folder of the simulated libcuda.so.1 */
 int paths_sluiced(size_t size, char *ret_path);
 int paths_preset(const char *preset, size_t size, char *ret_path);
+/* "a100, h100 and l4", those that are there. */
+int paths_preset_names(size_t size, char *ret_names);
 int paths_workload(const char *workload, size_t size, char *ret_path);
 
 /* In the order of sluice/wire_io.h: the environment, the system's, the user's own; the
