@@ -110,7 +110,8 @@ static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *inf
 		config_describe(&error, text, sizeof(text));
 		log_error("%s; the configuration in force stays", text);
 	} else {
-		log_info("configuration reloaded");
+		config_summary(&arbiter->config, text, sizeof(text));
+		log_info("configuration reloaded: %s", text);
 	}
 	(void)sd_notify(0, "READY=1");
 	return 0;

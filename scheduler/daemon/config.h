@@ -92,6 +92,8 @@ const struct config_tenant *config_find(const struct config *config, const char 
 const char *config_policy_name(const struct config *config);
 bool config_has_match(const struct config_tenant *tenant);
 
+/* "/etc/sluice/sluice.conf: 3 tenants, policy slo" */
+void config_summary(const struct config *config, char *ret_text, size_t size);
 void config_print(const struct config *config, FILE *out);
 /* The list of keys in the manual page's own language. */
 void config_print_manual(FILE *out);

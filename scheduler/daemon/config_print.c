@@ -41,6 +41,13 @@ static void print_keys(FILE *out, const struct config_key *keys, unsigned int co
 	print_group(&printer, "");
 }
 
+void config_summary(const struct config *config, char *ret_text, size_t size)
+{
+	snprintf(ret_text, size, "%s: %u tenant%s, policy %s",
+		 *config->file ? config->file : "no configuration file, all is default",
+		 config->tenants - 1, config->tenants == 2 ? "" : "s", config_policy_name(config));
+}
+
 void config_print(const struct config *config, FILE *out)
 {
 	if (*config->file)

@@ -15,16 +15,17 @@ static int check_config(const char *path, bool print)
 {
 	static struct config config;
 	struct config_error error;
+	char text[CONFIG_ERROR_TEXT_MAX];
 
 	if (path && config_load(&config, path, 0, &error))
 		return say_error(&error);
 	if (!path)
 		config_defaults(&config);
+	config_summary(&config, text, sizeof(text));
 	if (print)
 		config_print(&config, stdout);
 	else
-		printf("%s: %u tenant%s, policy %s\n", path, config.tenants - 1,
-		       config.tenants == 2 ? "" : "s", config_policy_name(&config));
+		puts(text);
 	return 0;
 }
 

@@ -59,12 +59,11 @@ static int tool_reload(struct connection *connection, uint32_t seq)
 	if (!connection_is_admin(connection))
 		return tool_not_allowed(connection, seq);
 	if (!reload_file(connection->arbiter, &error)) {
-		log_info("configuration reloaded by pid %d, uid %u", (int)connection->identity.pid,
-			 (unsigned int)connection->identity.uid);
-		return tool_done(connection, seq,
-				 *connection->arbiter->config.file
-					 ? ""
-					 : "there is no configuration file; all is default");
+		config_summary(&connection->arbiter->config, text, sizeof(text));
+		log_info("configuration reloaded by pid %d, uid %u: %s",
+			 (int)connection->identity.pid, (unsigned int)connection->identity.uid,
+			 text);
+		return tool_done(connection, seq, text);
 	}
 	config_describe(&error, text, sizeof(text));
 	return tool_refuse(connection, seq, -EINVAL, "%s", text);
@@ -107,7 +106,8 @@ static int tool_pause(struct connection *connection, const struct sluice_msg_set
 	(void)arbiter_feed(arbiter, &event);
 	log_info("tenant %s: %s by uid %u", set->tenant, pause ? "paused" : "resumed",
 		 (unsigned int)connection->identity.uid);
-	return tool_done(connection, set->header.seq, "");
+	return tool_done(connection, set->header.seq,
+			 pause ? "paused, until it is resumed" : "resumed");
 }
 
 /* Would the asking process be admitted? A program that it starts will have the same user and

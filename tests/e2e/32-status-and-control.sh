@@ -153,7 +153,10 @@ fails 2 'not KEY=VALUE' sluice set train =50
 is 'refused sets change nothing' 3221225472 "$(tenant train memory_max_bytes)"
 
 # ---- reload: what was set is undone; a bad file changes nothing ----
-sluice reload || say_bad 'reload failed'
+sluice reload >"$out/said" || say_bad 'reload failed'
+"$sluice" check-config "$out/sluice.conf" >"$out/checked"
+is 'what reload says' "$(cat "$out/checked")" "$(cat "$out/said")"
+grep -q ' tenants, policy ' "$out/said" || say_bad "reload says: $(cat "$out/said")"
 is 'reload: memory.max' 2147483648 "$(tenant train memory_max_bytes)"
 case " $(tenant train state) " in
 *' set_by_hand '*) say_bad 'reload: still marked' ;;
@@ -187,7 +190,7 @@ for file in samples/serve-and-train.conf samples/two-teams.conf samples/notebook
 done
 
 # ---- pause holds, resume lets go ----
-sluice pause train || say_bad 'pause failed'
+is 'pause' 'train: paused, until it is resumed' "$(sluice pause train)"
 # shellcheck disable=SC2317 # by wait_until
 train_has_stopped()
 {
@@ -214,7 +217,7 @@ late_waits()
 wait_until 'the latecomer' late_waits
 sleep 0.5
 grep -q '^result' "$out/late" && say_bad 'a latecomer of a paused tenant ran'
-sluice resume train || say_bad 'resume failed'
+is 'resume' 'train: resumed' "$(sluice resume train)"
 # shellcheck disable=SC2317 # by wait_until
 train_goes_on()
 {

@@ -128,6 +128,7 @@ START_TEST(test_reload)
 	fixture_write_config("policy = \"share\"; tenants = ( { name = \"fresh\"; }, { name = "
 			     "\"other\"; gpu = { weight = 50; }; } );");
 	ck_assert_int_eq(tool_ask_set(fd, SLUICE_MSG_RELOAD, "", "", "", text), 0);
+	ck_assert_ptr_nonnull(strstr(text, "conf: 2 tenants, policy share"));
 	status(fd, &rows);
 	ck_assert_str_eq(rows.device.policy, "share");
 	ck_assert_uint_eq(rows.tenants, 4);

@@ -53,7 +53,9 @@ static int ask(const struct options *options, uint32_t type, const char *key, co
 		return cmd_fail("%s", why);
 	if (key)
 		printf("%s: %s=%s, %s\n", options->word[0], key, value, remark);
-	else if (*remark)
+	else if (options->words)
+		printf("%s: %s\n", options->word[0], remark);
+	else
 		puts(remark);
 	return 0;
 }
