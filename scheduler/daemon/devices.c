@@ -50,6 +50,7 @@ static void devices_forget_past(struct arbiter *arbiter, uint32_t index)
 	for (uint32_t i = 0; i < CORE_MAX_TENANTS; i++) {
 		free(arbiter->tenant[i].past[index]);
 		arbiter->tenant[i].past[index] = NULL;
+		arbiter->tenant[i].late[index] = 0;
 	}
 }
 

@@ -62,6 +62,7 @@ void reload_forget(struct tenant_entry *entry)
 	for (uint32_t device = 0; device < CORE_MAX_DEVICES; device++) {
 		free(entry->past[device]);
 		entry->past[device] = NULL;
+		entry->late[device] = 0;
 	}
 	entry->used = false;
 }

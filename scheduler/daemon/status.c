@@ -86,6 +86,17 @@ static void status_past(const struct tenant_entry *entry, uint32_t device, struc
 	}
 }
 
+static uint64_t status_late(const struct tenant_entry *entry, uint32_t device)
+{
+	uint64_t late = 0;
+
+	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
+		if (device == d || device == UINT32_MAX)
+			late += entry->late[d];
+	}
+	return late;
+}
+
 /* What best-effort gates had in flight when they saw a latency tenant arrive: theirs to tell. */
 static void status_sum_in_flight(const struct status *status, uint32_t device,
 				 struct sluice_hist *in_flight)
@@ -194,7 +205,7 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 	status_slo(&row, arbiter, entry, tenant, device);
 	row.be_in_flight_p99_ns = sluice_hist_quantile(&in_flight, 990);
 	row.requests = sums.requests;
-	row.requests_late = sums.requests_late;
+	row.requests_late = sums.requests_late + status_late(entry, device);
 	row.forced = sums.forced;
 	row.unpredicted = sums.unpredicted;
 	row.longest_unit_ns = sums.longest_ns;

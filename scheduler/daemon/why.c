@@ -83,6 +83,9 @@ void why_request(struct process *process, uint32_t local,
 	limit_ns = limit_of(process, own->device);
 	if (!limit_ns || record->end_ns - since_ns <= limit_ns)
 		return;
+	/* Over an absolute one its process counts them itself. */
+	if (!process->tenant->conf.target.p99_ns)
+		process->tenant->late[own->device]++;
 	late = &why->late[why->lates++ % WHY_LATE];
 	*late = (struct why_late){
 		.device = own->device,

@@ -115,6 +115,46 @@ START_TEST(test_a_target_that_cannot_be_met_is_named)
 }
 END_TEST
 
+/* How many late requests `sluice why` knows of. */
+static uint32_t ask_why(void)
+{
+	struct sluice_msg_set question = {.tenant = "chat"};
+	struct sluice_msg_why_end answer;
+	struct sluice_packet packet;
+
+	fixture_send(tool, &question, SLUICE_MSG_WHY, sizeof(question), 5);
+	fixture_await(tool, SLUICE_MSG_WHY_END, &packet);
+	sluice_wire_copy(&packet, &answer, sizeof(answer));
+	return answer.requests;
+}
+
+/* Its process does not know what the target comes to: the page's own count stays 0. */
+START_TEST(test_late_counts_for_a_relative_target)
+{
+	begin("+10 %", "service");
+	play(200, 5 * MS, 0);
+	wait_until(look()->steered_requests);
+	ck_assert_uint_eq(look()->requests_late, 0);
+	play(3, 6 * MS, 0);
+	wait_until(look()->requests_late == 3);
+	ck_assert_uint_eq(ask_why(), 3);
+	end();
+}
+END_TEST
+
+START_TEST(test_late_counts_once_for_an_absolute_target)
+{
+	begin("5 ms", "service");
+	play(20, 6 * MS, 0);
+	wait_until(ask_why() == 20);
+	ck_assert_uint_eq(look()->requests_late, 0);
+	atomic_store(&chat.channel->device[0].counters.requests, 20);
+	atomic_store(&chat.channel->device[0].counters.requests_late, 20);
+	ck_assert_uint_eq(look()->requests_late, 20);
+	end();
+}
+END_TEST
+
 START_TEST(test_arrivals_are_told_from_service)
 {
 	begin("+10 %", "range:infer");
@@ -213,6 +253,8 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_service_is_learned_and_shown);
 	tcase_add_test(tcase, test_a_target_that_cannot_be_met_is_named);
+	tcase_add_test(tcase, test_late_counts_for_a_relative_target);
+	tcase_add_test(tcase, test_late_counts_once_for_an_absolute_target);
 	tcase_add_test(tcase, test_arrivals_are_told_from_service);
 	tcase_add_test(tcase, test_a_hostile_ring_is_bounded);
 	tcase_add_test(tcase, test_a_target_is_set_by_hand);
