@@ -4,19 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number_json.h"
 #include "query.h"
 #include "status_slo.h"
 #include "status_text.h"
 
-static json_t *number(uint64_t value)
-{
-	return json_integer((json_int_t)value);
-}
-
 /* UINT64_MAX says "none". */
 static json_t *limit(uint64_t value)
 {
-	return value == UINT64_MAX ? json_null() : number(value);
+	return value == UINT64_MAX ? json_null() : number_json(value);
 }
 
 static json_t *text(const char *field, size_t size)
@@ -26,21 +22,26 @@ static json_t *text(const char *field, size_t size)
 	return string ? string : json_string("(not UTF-8)");
 }
 
+static json_t *text_known(const char *field, size_t size)
+{
+	return *field ? text(field, size) : json_null();
+}
+
 static json_t *device_json(const struct sluice_msg_status_device *row)
 {
 	json_t *object = json_object();
 
-	json_object_set_new(object, "index", number(row->index));
+	json_object_set_new(object, "index", number_json(row->index));
 	json_object_set_new(object, "name", text(row->name, sizeof(row->name)));
 	json_object_set_new(object, "simulated", json_boolean(row->simulated));
 	json_object_set_new(object, "mps", json_boolean(row->mps));
 	json_object_set_new(object, "turns", json_boolean(row->turns));
 	json_object_set_new(object, "policy", text(row->policy, sizeof(row->policy)));
-	json_object_set_new(object, "sms", number(row->sms));
-	json_object_set_new(object, "processes", number(row->processes));
-	json_object_set_new(object, "memory_bytes", number(row->memory_bytes));
-	json_object_set_new(object, "memory_granted_bytes", number(row->memory_granted_bytes));
-	json_object_set_new(object, "reclaiming_bytes", number(row->reclaiming_bytes));
+	json_object_set_new(object, "sms", number_json(row->sms));
+	json_object_set_new(object, "processes", number_json(row->processes));
+	json_object_set_new(object, "memory_bytes", number_json(row->memory_bytes));
+	json_object_set_new(object, "memory_granted_bytes", number_json(row->memory_granted_bytes));
+	json_object_set_new(object, "reclaiming_bytes", number_json(row->reclaiming_bytes));
 	return object;
 }
 
@@ -70,7 +71,7 @@ static json_t *pressure_json(const struct sluice_msg_status_tenant *row)
 	json_object_set_new(object, "avg10", json_real(row->pressure_avg10_permille / 1000.0));
 	json_object_set_new(object, "avg60", json_real(row->pressure_avg60_permille / 1000.0));
 	json_object_set_new(object, "avg300", json_real(row->pressure_avg300_permille / 1000.0));
-	json_object_set_new(object, "total_ns", number(row->pressure_total_ns));
+	json_object_set_new(object, "total_ns", number_json(row->pressure_total_ns));
 	return object;
 }
 
@@ -81,24 +82,24 @@ static json_t *tenant_json(const struct sluice_msg_status_tenant *row)
 	json_object_set_new(object, "name", text(row->name, sizeof(row->name)));
 	json_object_set_new(object, "class", json_string(status_class(row->tenant_class)));
 	json_object_set_new(object, "device",
-			    row->device == UINT32_MAX ? json_null() : number(row->device));
-	json_object_set_new(object, "processes", number(row->processes));
+			    row->device == UINT32_MAX ? json_null() : number_json(row->device));
+	json_object_set_new(object, "processes", number_json(row->processes));
 	json_object_set_new(object, "gpu_used", json_real(row->used_permille / 1000.0));
 	json_object_set_new(object, "gpu_entitled", json_real(row->entitled_permille / 1000.0));
-	json_object_set_new(object, "memory_used_bytes", number(row->memory_used_bytes));
+	json_object_set_new(object, "memory_used_bytes", number_json(row->memory_used_bytes));
 	json_object_set_new(object, "memory_max_bytes", limit(row->memory_max_bytes));
-	json_object_set_new(object, "service_p50_ns", number(row->service_p50_ns));
-	json_object_set_new(object, "service_p99_ns", number(row->service_p99_ns));
-	json_object_set_new(object, "target_ns",
-			    row->target_ns ? number(row->target_ns) : json_null());
-	json_object_set_new(object, "requests", number(row->requests));
-	json_object_set_new(object, "requests_late", number(row->requests_late));
-	json_object_set_new(object, "be_in_flight_p99_ns", number(row->be_in_flight_p99_ns));
-	json_object_set_new(object, "longest_unit_ns", number(row->longest_unit_ns));
+	json_object_set_new(object, "service_p50_ns", number_json_known(row->service_p50_ns));
+	json_object_set_new(object, "service_p99_ns", number_json_known(row->service_p99_ns));
+	json_object_set_new(object, "target_ns", number_json_known(row->target_ns));
+	json_object_set_new(object, "requests", number_json(row->requests));
+	json_object_set_new(object, "requests_late", number_json(row->requests_late));
+	json_object_set_new(object, "be_in_flight_p99_ns",
+			    number_json_known(row->be_in_flight_p99_ns));
+	json_object_set_new(object, "longest_unit_ns", number_json_known(row->longest_unit_ns));
 	json_object_set_new(object, "longest_unit",
-			    text(row->longest_unit, sizeof(row->longest_unit)));
-	json_object_set_new(object, "forced", number(row->forced));
-	json_object_set_new(object, "unpredicted", number(row->unpredicted));
+			    text_known(row->longest_unit, sizeof(row->longest_unit)));
+	json_object_set_new(object, "forced", number_json(row->forced));
+	json_object_set_new(object, "unpredicted", number_json(row->unpredicted));
 	json_object_set_new(object, "pressure", pressure_json(row));
 	json_object_set_new(object, "state", state_json(row->state));
 	if (slo)
@@ -110,16 +111,16 @@ static json_t *process_json(const struct sluice_msg_status_process *row)
 {
 	json_t *object = json_object();
 
-	json_object_set_new(object, "pid", number(row->pid));
-	json_object_set_new(object, "uid", number(row->uid));
+	json_object_set_new(object, "pid", number_json(row->pid));
+	json_object_set_new(object, "uid", number_json(row->uid));
 	json_object_set_new(object, "managed", json_boolean(row->managed));
 	json_object_set_new(object, "device",
-			    row->device == UINT32_MAX ? json_null() : number(row->device));
+			    row->device == UINT32_MAX ? json_null() : number_json(row->device));
 	json_object_set_new(object, "tenant", text(row->tenant, sizeof(row->tenant)));
 	json_object_set_new(object, "program", text(row->program, sizeof(row->program)));
-	json_object_set_new(object, "memory_used_bytes", number(row->memory_used_bytes));
-	json_object_set_new(object, "launched_ns", number(row->launched_ns));
-	json_object_set_new(object, "completed_ns", number(row->completed_ns));
+	json_object_set_new(object, "memory_used_bytes", number_json(row->memory_used_bytes));
+	json_object_set_new(object, "launched_ns", number_json(row->launched_ns));
+	json_object_set_new(object, "completed_ns", number_json(row->completed_ns));
 	json_object_set_new(object, "state", state_json(row->state));
 	return object;
 }
@@ -139,7 +140,7 @@ int status_print_json(const struct query *query, const struct status *status, FI
 	for (size_t i = 0; i < status->notes; i++)
 		json_array_append_new(notes,
 				      text(status->note[i].text, sizeof(status->note[i].text)));
-	json_object_set_new(root, "arbiter_pid", number(query->arbiter.pid));
+	json_object_set_new(root, "arbiter_pid", number_json(query->arbiter.pid));
 	json_object_set_new(root, "config",
 			    query->arbiter.config[0] ? json_string(query->arbiter.config)
 						     : json_null());

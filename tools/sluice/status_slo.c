@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "number_json.h"
 #include "table.h"
 
 #define TEXT 32
@@ -85,11 +86,6 @@ void slo_print(const struct sluice_msg_status_tenant *row, FILE *out)
 	fputc('\n', out);
 }
 
-static json_t *known(uint64_t ns)
-{
-	return ns ? json_integer((json_int_t)ns) : json_null();
-}
-
 json_t *slo_json(const struct sluice_msg_status_tenant *row)
 {
 	json_t *object;
@@ -99,24 +95,28 @@ json_t *slo_json(const struct sluice_msg_status_tenant *row)
 	object = json_object();
 	json_object_set_new(object, "state", json_string(states[row->slo_state]));
 	json_object_set_new(object, "of", json_string(row->target_arrival ? "arrival" : "service"));
-	json_object_set_new(object, "target_ns", known(row->target_ns));
+	json_object_set_new(object, "target_ns", number_json_known(row->target_ns));
 	json_object_set_new(object, "target_over",
 			    row->target_over_permille
 				    ? json_real(row->target_over_permille / 1000.0)
 				    : json_null());
 	json_object_set_new(object, "level", json_real(row->level / 1000.0));
-	json_object_set_new(object, "window_ns", known(row->window_ns));
-	json_object_set_new(object, "guard_ns", known(row->guard_ns));
+	json_object_set_new(object, "window_ns", number_json_known(row->window_ns));
+	json_object_set_new(object, "guard_ns", number_json_known(row->guard_ns));
 	json_object_set_new(object, "cap_sms", json_integer(row->cap_sms));
-	json_object_set_new(object, "busy_limit_ns", known(row->busy_limit_ns));
-	json_object_set_new(object, "quiet_from_ns", known(row->quiet_from_ns));
-	json_object_set_new(object, "quiet_until_ns", known(row->quiet_until_ns));
+	json_object_set_new(object, "busy_limit_ns", number_json_known(row->busy_limit_ns));
+	json_object_set_new(object, "quiet_from_ns", number_json_known(row->quiet_from_ns));
+	json_object_set_new(object, "quiet_until_ns", number_json_known(row->quiet_until_ns));
 	json_object_set_new(object, "requests", json_integer(row->steered_requests));
-	json_object_set_new(object, "service_p99_ns", known(row->recent_service_p99_ns));
-	json_object_set_new(object, "service_alone_p99_ns", known(row->alone_service_p99_ns));
-	json_object_set_new(object, "arrival_p99_ns", known(row->recent_arrival_p99_ns));
-	json_object_set_new(object, "arrival_alone_p99_ns", known(row->alone_arrival_p99_ns));
-	json_object_set_new(object, "alone_median_ns", known(row->alone_median_ns));
-	json_object_set_new(object, "reachable_p99_ns", known(row->reachable_p99_ns));
+	json_object_set_new(object, "service_p99_ns",
+			    number_json_known(row->recent_service_p99_ns));
+	json_object_set_new(object, "service_alone_p99_ns",
+			    number_json_known(row->alone_service_p99_ns));
+	json_object_set_new(object, "arrival_p99_ns",
+			    number_json_known(row->recent_arrival_p99_ns));
+	json_object_set_new(object, "arrival_alone_p99_ns",
+			    number_json_known(row->alone_arrival_p99_ns));
+	json_object_set_new(object, "alone_median_ns", number_json_known(row->alone_median_ns));
+	json_object_set_new(object, "reachable_p99_ns", number_json_known(row->reachable_p99_ns));
 	return object;
 }
