@@ -87,6 +87,39 @@ START_TEST(what_is_not_there_is_null)
 }
 END_TEST
 
+/* As the text shows it. */
+static bool text_has(const char *part)
+{
+	struct sluice_msg_status_device device = {.index = 0, .name = "GPU", .policy = "slo"};
+	struct status status = {.device = &device, .devices = 1, .tenant = &row, .tenants = 1};
+	struct query query = {0};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool has;
+
+	ck_assert_ptr_nonnull(out);
+	ck_assert_int_eq(status_print(&query, &status, 0, out), 0);
+	fclose(out);
+	has = strstr(text, part) != NULL;
+	free(text);
+	return has;
+}
+
+START_TEST(without_a_process_nothing_is_due)
+{
+	row.device = 0;
+	row.entitled_permille = 666;
+	ck_assert(json_is_null(json_object_get(as_json(), "gpu_entitled")));
+	ck_assert(text_has("0.0 / -  "));
+	ck_assert(!text_has("66.6"));
+	row.processes = 1;
+	ck_assert_double_eq_tol(json_real_value(json_object_get(as_json(), "gpu_entitled")), 0.666,
+				1e-6);
+	ck_assert(text_has("0.0 / 66.6 %  "));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cli status");
@@ -97,6 +130,7 @@ int main(void)
 	tcase_add_checked_fixture(tcase, begin, end);
 	tcase_add_test(tcase, large_numbers_stay_positive);
 	tcase_add_test(tcase, what_is_not_there_is_null);
+	tcase_add_test(tcase, without_a_process_nothing_is_due);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -85,7 +85,10 @@ static json_t *tenant_json(const struct sluice_msg_status_tenant *row)
 			    row->device == UINT32_MAX ? json_null() : number_json(row->device));
 	json_object_set_new(object, "processes", number_json(row->processes));
 	json_object_set_new(object, "gpu_used", json_real(row->used_permille / 1000.0));
-	json_object_set_new(object, "gpu_entitled", json_real(row->entitled_permille / 1000.0));
+	/* Of nothing nothing is due. */
+	json_object_set_new(object, "gpu_entitled",
+			    row->processes ? json_real(row->entitled_permille / 1000.0)
+					   : json_null());
 	json_object_set_new(object, "memory_used_bytes", number_json(row->memory_used_bytes));
 	json_object_set_new(object, "memory_max_bytes", limit(row->memory_max_bytes));
 	json_object_set_new(object, "service_p50_ns", number_json_known(row->service_p50_ns));

@@ -62,7 +62,10 @@ static int add_tenant(struct table *table, const struct sluice_msg_status_tenant
 	int latency = row->tenant_class == SLUICE_LATENCY_CRITICAL;
 
 	snprintf(processes, sizeof(processes), "%u", row->processes);
-	format_permille(row->entitled_permille, sizeof(due), due);
+	if (row->processes)
+		format_permille(row->entitled_permille, sizeof(due), due);
+	else
+		snprintf(due, sizeof(due), "-");
 	snprintf(gpu, sizeof(gpu), "%u.%u / %s", row->used_permille / 10, row->used_permille % 10,
 		 due);
 	format_memory(row->memory_used_bytes, row->memory_max_bytes, sizeof(memory), memory);
