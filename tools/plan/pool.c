@@ -2,9 +2,11 @@
 #include "plan/pool.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,17 +78,20 @@ int pool_run(uint32_t tasks, uint32_t workers, int (*task)(void *context, uint32
 	workers = pool_size(tasks, workers);
 	/* What is in stdio's buffers would be written by every child. */
 	(void)fflush(NULL);
-	for (; started + 1 < workers; started++) {
+	for (; started < workers; started++) {
 		pid_t pid = fork();
 
 		if (pid < 0)
 			break; /* fewer, then */
 		if (!pid) {
+			/* Whoever stops the caller stops its tasks. */
+			(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
 			pool_work(common, tasks, task, context);
 			_exit(0);
 		}
 	}
-	pool_work(common, tasks, task, context);
+	if (!started)
+		pool_work(common, tasks, task, context);
 	r = pool_wait(started);
 	if (!r)
 		r = common->error;

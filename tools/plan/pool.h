@@ -5,7 +5,8 @@
 /*
  * Tasks on several processes. A task is a number; what it makes goes into memory from
  * pool_shared, which all processes see. Whoever is free takes the next number, so that results
- * must not depend on the order.
+ * must not depend on the order. Tasks run in children, so that one that dies takes no other along;
+ * they end with the caller. Where no child can be had they run in the caller.
  */
 
 #include <stddef.h>

@@ -4,32 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "plan/facts/facts.h"
 #include "plan/suites/jobs.h"
 #include "plan/suites/report.h"
-
-static void *shared_memory(size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-static int prepare(struct suite *suite, const struct facts_options *options)
-{
-	int r = suite_catalog_load(&suite->catalog, options->device, options->folder);
-
-	if (r)
-		return r;
-	suite->most_pairs = SUITE_PAIRS;
-	suite->rows = suite_rows(suite->row, false);
-	suite->alone = shared_memory(SUITE_MODES * sizeof(*suite->alone));
-	suite->result = shared_memory(suite_jobs_most() * sizeof(*suite->result));
-	suite->job = calloc(suite_jobs_most(), sizeof(*suite->job));
-	return suite->alone && suite->result && suite->job ? 0 : -ENOMEM;
-}
 
 /* Marks a row as wanted in a mode. */
 static int want(struct suite *suite, const struct facts_place *place, uint32_t *modes)
@@ -146,10 +124,7 @@ static int check_results(const struct suite *suite)
 	for (uint32_t i = 0; i < suite->jobs; i++) {
 		if (!suite->result[i].error)
 			continue;
-		(void)fprintf(stderr, "%s, %s, pair %u/%u: failed, error %d\n",
-			      suite->row[suite->job[i].row].name,
-			      suite_mode_name[suite->job[i].mode], suite->job[i].lc,
-			      suite->job[i].be, -suite->result[i].error);
+		suite_complain(suite, i);
 		return suite->result[i].error;
 	}
 	return 0;
@@ -178,17 +153,6 @@ static int gather(const struct suite *suite, const struct facts_options *options
 	return r;
 }
 
-static void forget(struct suite *suite)
-{
-	free(suite->job);
-	if (suite->alone)
-		(void)munmap(suite->alone, SUITE_MODES * sizeof(*suite->alone));
-	if (suite->result)
-		(void)munmap(suite->result, suite_jobs_most() * sizeof(*suite->result));
-	suite_catalog_free(&suite->catalog);
-	free(suite);
-}
-
 int facts_run(const struct facts_options *options, const struct facts_table *table,
 	      struct facts_outcome *ret_outcome)
 {
@@ -198,7 +162,8 @@ int facts_run(const struct facts_options *options, const struct facts_table *tab
 
 	if (!suite)
 		return -ENOMEM;
-	r = prepare(suite, options);
+	suite->most_pairs = SUITE_PAIRS;
+	r = suite_open(suite, options->device, options->folder);
 	if (!r)
 		r = want_all(suite, table, modes);
 	if (!r)
@@ -207,6 +172,7 @@ int facts_run(const struct facts_options *options, const struct facts_table *tab
 		r = check_results(suite);
 	if (!r)
 		r = gather(suite, options, table, ret_outcome);
-	forget(suite);
+	suite_close(suite);
+	free(suite);
 	return r;
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "plan/suites/jobs.h"
@@ -86,28 +85,6 @@ static int parse(int argc, char **argv, struct options *options)
 }
 
 /* ---- what is run ---- */
-
-static void *shared_memory(size_t size)
-{
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-static int prepare(struct suite *suite, const struct options *options)
-{
-	int r = suite_catalog_load(&suite->catalog, options->device, options->folder);
-
-	if (r)
-		return r;
-	suite->quick = options->quick;
-	suite->most_pairs = options->most_pairs;
-	suite->rows = suite_rows(suite->row, options->quick);
-	suite->alone = shared_memory(SUITE_MODES * sizeof(*suite->alone));
-	suite->result = shared_memory(suite_jobs_most() * sizeof(*suite->result));
-	suite->job = calloc(suite_jobs_most(), sizeof(*suite->job));
-	return suite->alone && suite->result && suite->job ? 0 : -ENOMEM;
-}
 
 /* One of ONLY's words, between commas, is part of the name. */
 static bool wanted(const struct options *options, const char *name)
@@ -186,10 +163,7 @@ static uint32_t complain(const struct suite *suite)
 		if (!suite->result[i].error)
 			continue;
 		failed++;
-		(void)fprintf(stderr, "%s, %s, pair %u/%u: failed, error %d\n",
-			      suite->row[suite->job[i].row].name,
-			      suite_mode_name[suite->job[i].mode], suite->job[i].lc,
-			      suite->job[i].be, -suite->result[i].error);
+		suite_complain(suite, i);
 	}
 	return failed;
 }
@@ -220,12 +194,13 @@ int main(int argc, char **argv)
 		(void)fputs(usage, stderr);
 		return 2;
 	}
-	r = prepare(&suite, &options);
+	suite.quick = options.quick;
+	suite.most_pairs = options.most_pairs;
+	r = suite_open(&suite, options.device, options.folder);
 	if (!r)
 		r = run(&suite, &options);
 	if (r)
 		(void)fprintf(stderr, "sluice-suite: %s\n", strerror(-r));
-	free(suite.job);
-	suite_catalog_free(&suite.catalog);
+	suite_close(&suite);
 	return r ? 1 : 0;
 }

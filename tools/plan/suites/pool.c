@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Jobs in processes of their own, so many at a time. Each takes the next one from a counter in
- * shared memory; which process does what changes nothing in the results.
- */
+/* Jobs in processes of their own, so many at a time; which does what changes nothing in the results. */
 
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "plan/pool.h"
 #include "plan/suites/suite.h"
+
+struct suite_batch {
+	struct suite *suite;
+	uint32_t first;
+};
 
 static double cpu_seconds(void)
 {
@@ -23,16 +21,6 @@ static double cpu_seconds(void)
 
 	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void do_one(struct suite *suite, uint32_t index)
-{
-	struct suite_result *result = &suite->result[index];
-	double start = cpu_seconds();
-
-	result->error = 0;
-	suite_do(suite, &suite->job[index], result);
-	result->cpu_s = cpu_seconds() - start;
 }
 
 /* To people who wait: about twenty lines in all. */
@@ -44,19 +32,20 @@ static void tell(uint32_t begun, uint32_t jobs)
 		(void)fprintf(stderr, "%u of %u jobs\n", begun, jobs);
 }
 
-static _Noreturn void work(struct suite *suite, _Atomic uint32_t *next)
+/* A job that fails says so in its result: the others go on. */
+static int do_one(void *context, uint32_t number)
 {
-	/* Whoever stops the suite stops its jobs. */
-	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-	for (;;) {
-		uint32_t index = atomic_fetch_add_explicit(next, 1, memory_order_relaxed);
+	const struct suite_batch *batch = context;
+	struct suite *suite = batch->suite;
+	uint32_t index = batch->first + number;
+	struct suite_result *result = &suite->result[index];
+	double start = cpu_seconds();
 
-		if (index >= suite->jobs)
-			break;
-		do_one(suite, index);
-		tell(index + 1, suite->jobs);
-	}
-	_exit(0);
+	result->error = 0;
+	suite_do(suite, &suite->job[index], result);
+	result->cpu_s = cpu_seconds() - start;
+	tell(index + 1, suite->jobs);
+	return 0;
 }
 
 static int compare_cost(const void *a, const void *b)
@@ -72,27 +61,13 @@ static int compare_cost(const void *a, const void *b)
 
 int suite_pool(struct suite *suite, uint32_t first, uint32_t processes)
 {
-	_Atomic uint32_t *next = mmap(NULL, sizeof(*next), PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	uint32_t started = 0;
+	struct suite_batch batch = {.suite = suite, .first = first};
+	int r;
 
-	if (next == MAP_FAILED)
-		return -ENOMEM;
-	atomic_init(next, first);
 	qsort(suite->job + first, suite->jobs - first, sizeof(*suite->job), compare_cost);
 	for (uint32_t i = first; i < suite->jobs; i++)
 		suite->result[i] = (struct suite_result){.error = -EINPROGRESS};
-	(void)fflush(NULL);
-	for (; started < processes; started++) {
-		pid_t pid = fork();
-
-		if (!pid)
-			work(suite, next);
-		if (pid < 0)
-			break;
-	}
-	for (uint32_t i = 0; i < started; i++)
-		(void)wait(NULL);
-	munmap((void *)next, sizeof(*next));
-	return started ? 0 : -EAGAIN;
+	r = pool_run(suite->jobs - first, processes, do_one, &batch);
+	/* What a process that died had begun is in progress still, and is told as failed. */
+	return r == -ECHILD ? 0 : r;
 }

@@ -74,6 +74,12 @@ struct suite {
 	bool quick;
 };
 
+/* suite.c: loads the catalog, and makes rows and memory; `quick` and `most_pairs` are set. -errno. */
+int suite_open(struct suite *suite, const char *device, const char *folder);
+void suite_close(struct suite *suite); /* also where suite_open failed */
+/* Says on stderr which job failed. */
+void suite_complain(const struct suite *suite, uint32_t job);
+
 void suite_do(struct suite *suite, const struct suite_job *job, struct suite_result *result);
 void suite_do_alone(struct suite *suite, const struct suite_job *job, struct suite_result *result);
 void suite_do_pair(struct suite *suite, const struct suite_job *job, struct suite_result *result);
