@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/fold_impl.h"
+#include "plan/metrics.h"
 
 #define STEP_LAUNCHES (1u << 20)
 #define LOST 0xffu /* as a kind: records are missing here */
@@ -121,19 +122,12 @@ int fold_find_steps(const struct fold *fold, struct steps *ret)
 
 /* ---- gaps ---- */
 
-static int compare_times(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return left < right ? -1 : left > right;
-}
-
 /* A tenth of them are shorter. 0: there is none. */
 static uint64_t low_quantile(uint64_t *value, uint32_t count)
 {
 	if (!count)
 		return 0;
-	qsort(value, count, sizeof(*value), compare_times);
+	metrics_sort(value, count);
 	return value[count / 10];
 }
 

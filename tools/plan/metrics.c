@@ -12,6 +12,23 @@ static int compare_ns(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
+static int compare_real(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+void metrics_sort(uint64_t *value, uint32_t count)
+{
+	qsort(value, count, sizeof(*value), compare_ns);
+}
+
+void metrics_sort_real(double *value, uint32_t count)
+{
+	qsort(value, count, sizeof(*value), compare_real);
+}
+
 /* The smallest value that so many of a thousand do not exceed. */
 static uint64_t at_rank(const uint64_t *sorted, uint32_t count, uint32_t permille)
 {
@@ -22,13 +39,13 @@ static uint64_t at_rank(const uint64_t *sorted, uint32_t count, uint32_t permill
 
 uint64_t metrics_quantile(uint64_t *value, uint32_t count, uint32_t permille)
 {
-	qsort(value, count, sizeof(*value), compare_ns);
+	metrics_sort(value, count);
 	return at_rank(value, count, permille);
 }
 
 static void tail_of(uint64_t *value, uint32_t count, struct metrics_tail *ret_tail)
 {
-	qsort(value, count, sizeof(*value), compare_ns);
+	metrics_sort(value, count);
 	*ret_tail = (struct metrics_tail){.count = count,
 					  .p50_ns = at_rank(value, count, 500),
 					  .p99_ns = at_rank(value, count, 990),
@@ -87,13 +104,6 @@ double metrics_throughput(const struct world_record *record, const struct world_
 
 /* ---- shares ---- */
 
-static int compare_double(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return left < right ? -1 : left > right;
-}
-
 /* Largest deviation in the window of samples [from, to]; negative: nobody did anything. */
 static double window_error(const struct world_record *record, const uint32_t *weight,
 			   uint32_t count, uint64_t from, uint64_t to)
@@ -120,7 +130,7 @@ static void summarize(double *error, uint32_t windows, struct metrics_shares *re
 	*ret_shares = (struct metrics_shares){.windows = windows};
 	if (!windows)
 		return;
-	qsort(error, windows, sizeof(*error), compare_double);
+	metrics_sort_real(error, windows);
 	for (uint32_t i = 0; i < windows; i++)
 		sum += error[i];
 	ret_shares->mean = sum / windows;

@@ -14,6 +14,10 @@
 
 #include "plan/world.h"
 
+/* Rising. */
+void metrics_sort(uint64_t *value, uint32_t count);
+void metrics_sort_real(double *value, uint32_t count);
+
 /* The q-th quantile (permille: 990 is p99) by rank; sorts `value`. 0 where there is none. */
 uint64_t metrics_quantile(uint64_t *value, uint32_t count, uint32_t permille);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/metrics.h"
 #include "plan/random.h"
 
 #define BLOCK 100u /* requests: longer than a busy period */
@@ -49,13 +50,6 @@ static uint64_t tail(const struct ranked *ranked, uint32_t count, const uint32_t
 	return ranked[count - 1].ns;
 }
 
-static int compare_double(const void *a, const void *b)
-{
-	double left = *(const double *)a, right = *(const double *)b;
-
-	return left < right ? -1 : left > right;
-}
-
 static double over(const struct ranked *shared, const struct ranked *alone, uint32_t count,
 		   const uint32_t *times)
 {
@@ -81,7 +75,7 @@ static void resample(const struct ranked *shared, const struct ranked *alone, ui
 			times[random_below(&random, blocks)]++;
 		value[i] = over(shared, alone, count, times);
 	}
-	qsort(value, RESAMPLES, sizeof(*value), compare_double);
+	metrics_sort_real(value, RESAMPLES);
 	ret->low = value[RESAMPLES * 5 / 100];
 	ret->high = value[RESAMPLES - 1 - RESAMPLES * 5 / 100];
 }
