@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "addrtable.h"
+#include "kernel.h"
 
 #define NODES_MAX 65536u /* of a graph; what comes behind is not looked at */
 #define DEPTH_MAX 8	 /* of graphs in graphs */
@@ -24,12 +25,8 @@ static bool is_collective_name(const char *name)
 
 static bool is_collective_kernel(CUfunction function)
 {
-	const char *name = NULL;
+	const char *name = kernel_name(function);
 
-	/* A launch takes kernels of libraries as well, by a cast. */
-	if (real.cuFuncGetName(&name, function) != CUDA_SUCCESS &&
-	    real.cuKernelGetName(&name, (CUkernel)function) != CUDA_SUCCESS)
-		return false;
 	return name && is_collective_name(name);
 }
 

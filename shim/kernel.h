@@ -9,6 +9,8 @@
 
 #include "real.h"
 
+/* NULL: the driver knows none of that handle. */
+const char *kernel_name(const void *handle);
 /* The function to ask about, and its name; NULL: the driver knows none of that handle. */
 CUfunction kernel_look(const void *handle, const char **ret_name);
 

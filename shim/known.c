@@ -18,13 +18,6 @@
 
 /* ---- keys ------------------------------------------------------------------------------------------ */
 
-static uint64_t mix_text(uint64_t digest, const char *text)
-{
-	for (; *text; text++)
-		digest = (digest ^ (unsigned char)*text) * 0x100000001b3ull;
-	return digest;
-}
-
 static uint64_t mix(uint64_t digest, uint64_t value)
 {
 	return predict_mix(digest, value, digest >> 32, 5);
@@ -42,7 +35,7 @@ static uint64_t device_digest(uint32_t ordinal)
 	(void)real.cuDeviceGetName(name, sizeof(name) - 1, (CUdevice)ordinal);
 	(void)real.cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
 					(CUdevice)ordinal);
-	digest = mix(mix_text(0xcbf29ce484222325ull, name), (uint64_t)sms);
+	digest = mix(predict_text(name), (uint64_t)sms);
 	atomic_store_explicit(&digests[ordinal], digest, memory_order_relaxed);
 	return digest;
 }
@@ -65,7 +58,7 @@ static uint64_t kernel_digest(const void *handle)
 
 	if (!function)
 		return 0;
-	digest = mix_text(0xcbf29ce484222325ull, name);
+	digest = predict_text(name);
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
 		int value = 0;
 

@@ -403,11 +403,11 @@ void launch_name(struct sample_what what, char *ret_name, size_t size)
 		[PREDICT_COPY] = "a copy",
 		[PREDICT_MEMSET] = "a memset",
 	};
-	const char *name = names[what.kind];
+	const char *name = what.kind == PREDICT_KERNEL ? kernel_name(what.handle) : NULL;
 	size_t length;
 
-	if (what.kind == PREDICT_KERNEL && !kernel_look(what.handle, &name))
-		name = names[PREDICT_KERNEL];
+	if (!name)
+		name = names[what.kind];
 	length = strnlen(name, size - 1);
 	memset(ret_name, 0, size);
 	memcpy(ret_name, name, length);

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predict_tag.h"
 
+uint64_t predict_text(const char *text)
+{
+	uint64_t digest = 0xcbf29ce484222325ull;
+
+	for (; *text; text++)
+		digest = (digest ^ (unsigned char)*text) * 0x100000001b3ull;
+	return digest;
+}
+
 uint64_t predict_graph_tag(const void *graph_exec)
 {
 	return predict_mix((uintptr_t)graph_exec, PREDICT_GRAPH, 0, 0);

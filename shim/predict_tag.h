@@ -44,6 +44,9 @@ static inline uint64_t predict_kernel_tag(const void *function, unsigned int gx,
 			   (uint64_t)bx << 42 | (uint64_t)by << 21 | bz);
 }
 
+/* FNV-1a, to be mixed with what else tells two things of one name apart. */
+uint64_t predict_text(const char *text);
+
 uint64_t predict_graph_tag(const void *graph_exec);
 
 /* Sizes are put into classes of a quarter octave; *ret_guess_ns from usual link and memory rates. */

@@ -42,11 +42,7 @@ bool profile_is_on(void)
 
 static uint64_t digest_of(const char *name, uint64_t shape)
 {
-	uint64_t digest = 0xcbf29ce484222325ull;
-
-	for (; *name; name++)
-		digest = (digest ^ (unsigned char)*name) * 0x100000001b3ull;
-	return predict_mix(digest, shape, 11, 0);
+	return predict_mix(predict_text(name), shape, 11, 0);
 }
 
 /* Its place, or a free one; NULL: neither. */
@@ -70,7 +66,10 @@ void profile_note(struct predict_entry *entry, struct sample_what what)
 	const char *name;
 	uint64_t digest;
 
-	if (!profile_is_on() || what.kind != PREDICT_KERNEL || !kernel_look(what.handle, &name))
+	if (!profile_is_on() || what.kind != PREDICT_KERNEL)
+		return;
+	name = kernel_name(what.handle);
+	if (!name)
 		return;
 	digest = digest_of(name, what.shape);
 	futex_lock(&profile.lock);
