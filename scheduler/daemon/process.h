@@ -74,6 +74,15 @@ static inline struct sluice_channel *process_channel(const struct process *proce
 	return (struct sluice_channel *)process->channel.base;
 }
 
+/* From which number on a ring of a process's page is read, of those up to `head` that it claims, when
+ * it was read to `seen`: backwards is a lie; of more than `most` the earlier are lost. */
+static inline uint64_t process_ring_from(uint64_t head, uint64_t seen, uint64_t most)
+{
+	if (head < seen)
+		return head;
+	return head - seen > most ? head - most : seen;
+}
+
 static inline struct sluice_channel_device *process_page(const struct process *process,
 							 uint32_t local)
 {

@@ -101,12 +101,8 @@ static void requests_read(struct process *process, uint32_t local)
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
 	uint64_t *seen = &process->local[local].requests_seen;
 
-	/* Backwards is a lie; forwards, what was written over is lost. */
-	if (head < *seen)
-		*seen = head;
-	if (head - *seen >= SLUICE_REQUEST_RECORDS)
-		*seen = head - SLUICE_REQUEST_RECORDS + 1;
-	for (; *seen < head; ++*seen) {
+	for (*seen = process_ring_from(head, *seen, SLUICE_REQUEST_RECORDS - 1); *seen < head;
+	     ++*seen) {
 		struct sluice_request_record record;
 
 		if (request_copy(ring, *seen, &record))

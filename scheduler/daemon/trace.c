@@ -62,12 +62,10 @@ static struct process *trace_pick(struct arbiter *arbiter, const struct tenant_e
 static uint32_t trace_copy(const struct sluice_channel_device *page, uint64_t head, uint64_t *seen,
 			   uint64_t *lost, struct sluice_msg_trace *message)
 {
-	uint64_t after;
+	uint64_t from = process_ring_from(head, *seen, SLUICE_TRACE_RECORDS - 1), after;
 
-	if (head - *seen >= SLUICE_TRACE_RECORDS) {
-		*lost += head - *seen - (SLUICE_TRACE_RECORDS - 1);
-		*seen = head - (SLUICE_TRACE_RECORDS - 1);
-	}
+	*lost += from - *seen;
+	*seen = from;
 	message->count = 0;
 	message->first = *seen;
 	while (message->count < SLUICE_TRACE_PACKET && *seen < head)

@@ -145,11 +145,8 @@ static void take_local(struct process *process, uint32_t local)
 	/* Pairs with the shim's release. */
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
 
-	if (head < *seen)
-		*seen = head;
-	if (head - *seen > SLUICE_ARRIVAL_RECORDS / 2)
-		*seen = head - SLUICE_ARRIVAL_RECORDS / 2;
-	for (; *seen < head; ++*seen) {
+	for (*seen = process_ring_from(head, *seen, SLUICE_ARRIVAL_RECORDS / 2); *seen < head;
+	     ++*seen) {
 		struct sluice_arrival_record record = ring->record[*seen % SLUICE_ARRIVAL_RECORDS];
 
 		take_arrival(process, local, &record);
