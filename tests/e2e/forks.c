@@ -27,17 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char ptx[] = ".version 7.0\n"
-			  ".target sm_75\n"
-			  ".address_size 64\n"
-			  ".visible .entry count(.param .u64 word)\n"
-			  "{\n"
-			  "	.reg .b64 %rd<2>;\n"
-			  "	ld.param.u64 %rd1, [word];\n"
-			  "	cvta.to.global.u64 %rd1, %rd1;\n"
-			  "	red.global.add.u64 [%rd1], 1;\n"
-			  "	ret;\n"
-			  "}\n";
+#include "count_kernel.h"
 
 #define CHILDREN 6
 #define LAUNCHES 200
@@ -76,7 +66,7 @@ static void start(void)
 	CHECK(cuInit(0));
 	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 	CHECK(cuCtxSetCurrent(context));
-	CHECK(cuModuleLoadData(&module, ptx));
+	CHECK(cuModuleLoadData(&module, count_ptx));
 	CHECK(cuModuleGetFunction(&kernel, module, "count"));
 	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	CHECK(cuMemAlloc(&word, sizeof(unsigned long long)));

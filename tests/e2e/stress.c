@@ -31,7 +31,7 @@ static void do_context(struct worker *w)
 
 	if (!is_there(w, result, "cuCtxCreate", __LINE__))
 		return;
-	CHECK(cuModuleLoadData(&code, ptx));
+	CHECK(cuModuleLoadData(&code, count_ptx));
 	CHECK(cuModuleGetFunction(&f, code, "count"));
 	CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
 	if (ALLOC(cuMemAlloc(&word, 1 << 16))) {
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	CHECK(cuInit(0));
 	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 	CHECK(cuCtxSetCurrent(context));
-	CHECK(cuModuleLoadData(&module, ptx));
+	CHECK(cuModuleLoadData(&module, count_ptx));
 	CHECK(cuModuleGetFunction(&kernel, module, "count"));
 	for (unsigned int i = 0; i < count; i++) {
 		workers[i].number = i;

@@ -15,17 +15,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const char ptx[] = ".version 7.0\n"
-			  ".target sm_75\n"
-			  ".address_size 64\n"
-			  ".visible .entry count(.param .u64 word)\n"
-			  "{\n"
-			  "	.reg .b64 %rd<2>;\n"
-			  "	ld.param.u64 %rd1, [word];\n"
-			  "	cvta.to.global.u64 %rd1, %rd1;\n"
-			  "	red.global.add.u64 [%rd1], 1;\n"
-			  "	ret;\n"
-			  "}\n";
+#include "count_kernel.h"
 
 /* Names that the header hides behind macros. */
 CUresult CUDAAPI cuLaunchKernel_ptsz(CUfunction f, unsigned int gx, unsigned int gy,

@@ -21,17 +21,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-static const char ptx[] = ".version 7.0\n"
-			  ".target sm_75\n"
-			  ".address_size 64\n"
-			  ".visible .entry count(.param .u64 word)\n"
-			  "{\n"
-			  "	.reg .b64 %rd<2>;\n"
-			  "	ld.param.u64 %rd1, [word];\n"
-			  "	cvta.to.global.u64 %rd1, %rd1;\n"
-			  "	red.global.add.u64 [%rd1], 1;\n"
-			  "	ret;\n"
-			  "}\n";
+#include "count_kernel.h"
 
 #define IN_FLIGHT 4
 #define REQUEST 10
@@ -86,7 +76,7 @@ static void start(struct worker *w, unsigned long long hold_mib)
 	CHECK(cuInit(0));
 	CHECK(cuDevicePrimaryCtxRetain(&context, 0));
 	CHECK(cuCtxSetCurrent(context));
-	CHECK(cuModuleLoadData(&module, ptx));
+	CHECK(cuModuleLoadData(&module, count_ptx));
 	CHECK(cuModuleGetFunction(&w->kernel, module, "count"));
 	CHECK(cuStreamCreate(&w->stream, CU_STREAM_NON_BLOCKING));
 	for (int i = 0; i < IN_FLIGHT; i++)

@@ -17,17 +17,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-static const char ptx[] = ".version 7.0\n"
-			  ".target sm_75\n"
-			  ".address_size 64\n"
-			  ".visible .entry count(.param .u64 word)\n"
-			  "{\n"
-			  "	.reg .b64 %rd<2>;\n"
-			  "	ld.param.u64 %rd1, [word];\n"
-			  "	cvta.to.global.u64 %rd1, %rd1;\n"
-			  "	red.global.add.u64 [%rd1], 1;\n"
-			  "	ret;\n"
-			  "}\n";
+#include "../count_kernel.h"
 
 /* What is used of the driver: the name in programs' source, its exported symbol and version. */
 #define ENTRIES(X) \
@@ -134,7 +124,7 @@ int main(int argc, char **argv)
 	CALL(cuInit, 0);
 	CALL(cuDevicePrimaryCtxRetain, &context, 0);
 	CALL(cuCtxSetCurrent, context);
-	CALL(cuModuleLoadData, &module, ptx);
+	CALL(cuModuleLoadData, &module, count_ptx);
 	CALL(cuModuleGetFunction, &kernel, module, "count");
 	CALL(cuMemAlloc, &block, bytes);
 	CALL(cuMemAlloc, &word, sizeof(counted));
