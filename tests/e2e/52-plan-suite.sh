@@ -60,6 +60,25 @@ done
 has summary/targets_met bool
 grep -q '^Simulated' "$out/table" || say_bad "the table does not say that it is simulated"
 
+# The orders from papers, alone and with the rest, come to the same.
+"$suite" --quick --orders --out "$out/orders.json" >/dev/null || say_bad "--orders failed"
+python3 - "$out/1.json" "$out/orders.json" <<'PY' || bad=1
+import json, sys
+everything, orders = (json.load(open(path)) for path in sys.argv[1:])
+if not orders["orders"] or orders["orders"] != everything["orders"]:
+    sys.exit("--orders comes to other orders than a whole run")
+if orders["policies"] or orders["arrivals"]:
+    sys.exit("--orders ran more than orders")
+for name, order in orders["orders"].items():
+    for key in ("source", "about", "why"):
+        if not order[key]:
+            sys.exit(f"order {name}: no {key}")
+    if not all(isinstance(order[key], bool) for key in ("wins", "default")):
+        sys.exit(f"order {name}: no verdict")
+    if not all(set(figure) == {"with", "without"} for figure in order["figures"].values()):
+        sys.exit(f"order {name}: a figure without its pair")
+PY
+
 # One row alone; what is wrong is said.
 PLAN_PAIRS=1 ONLY=orion "$suite" --quick --out "$out/orion.json" >/dev/null || say_bad "ONLY failed"
 python3 -c 'import json, sys; sys.exit(list(json.load(open(sys.argv[1]))["policies"]) != ["orion"])' \

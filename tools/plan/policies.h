@@ -7,7 +7,7 @@
 #include "plan/policy.h"
 
 extern const struct plan_policy plan_policy_orion, plan_policy_tally, plan_policy_tgs,
-	plan_policy_xsched;
+	plan_policy_xsched, plan_policy_pick;
 extern const struct plan_policy plan_policy_native, plan_policy_share, plan_policy_sluice;
 
 #endif

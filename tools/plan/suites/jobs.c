@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan/suites/orders.h"
 #include "plan/suites/scenes.h"
 #include "plan/suites/search.h"
 
@@ -24,6 +25,7 @@ void suite_do(struct suite *suite, const struct suite_job *job, struct suite_res
 	case SUITE_SETTLE: suite_do_settle(suite, job, result); break;
 	case SUITE_SHARES: suite_do_shares(suite, job, result); break;
 	case SUITE_GAPS: suite_do_gaps(suite, job, result); break;
+	case SUITE_ORDER: suite_do_order(suite, job, result); break;
 	}
 }
 
@@ -120,5 +122,19 @@ void suite_add_scenes(struct suite *suite, uint32_t plain, uint32_t target)
 							  .lc = SETTLE_LC,
 							  .be = i,
 							  .cost = 3 * SETTLE_PHASE_S});
+	}
+}
+
+void suite_add_orders(struct suite *suite, bool (*wanted)(const void *context, const char *name),
+		      const void *context)
+{
+	for (uint32_t i = 0; order_at(i); i++) {
+		for (uint32_t seed = 0; seed < (suite->quick ? 1 : SUITE_SEEDS); seed++) {
+			if (wanted(context, order_at(i)->name))
+				add_job(suite, (struct suite_job){.kind = SUITE_ORDER,
+								  .row = i,
+								  .be = seed,
+								  .cost = 60});
+		}
 	}
 }

@@ -13,5 +13,8 @@ void suite_add_pairs(struct suite *suite, uint32_t row);
 void suite_add_searches(struct suite *suite, uint32_t row);
 /* Decode loop and shares with row `plain`; the load step with row `target` (UINT32_MAX: none). */
 void suite_add_scenes(struct suite *suite, uint32_t plain, uint32_t target);
+/* The orders whose name is wanted. */
+void suite_add_orders(struct suite *suite, bool (*wanted)(const void *context, const char *name),
+		      const void *context);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `make plan`. ONLY=word,word runs the rows (and `scenes`, `search`) with one of the words in their
- * name; PLAN_PAIRS=n runs at most n pairs of each row in each mode.
+ * `make plan`. ONLY=word,word runs the rows (and `scenes`, `search`, `orders`) with one of the words
+ * in their name; PLAN_PAIRS=n runs at most n pairs of each row in each mode.
  */
 
 #include <errno.h>
@@ -18,17 +18,19 @@
 struct options {
 	const char *device, *folder, *out, *only;
 	uint32_t processes, most_pairs;
-	bool quick;
+	bool quick, orders;
 };
 
 static const char usage[] =
-	"usage: sluice-suite [--quick] [--processes N] [--device FILE] [--folder DIR] [--out "
+	"usage: sluice-suite [--quick] [--orders] [--processes N] [--device FILE] [--folder DIR] "
+	"[--out "
 	"FILE]\n"
 	"Plays all policies over the suite of pairs, on a model of a GPU. Simulated figures.\n"
 	"  --quick        few requests, one seed: shows that it works, not how well\n"
+	"  --orders       the orders from papers alone\n"
 	"  --device FILE  its description (tools/simgpu/presets/v100.conf)\n"
 	"  --folder DIR   the workloads (tools/plan/suites/pairs)\n"
-	"  --out FILE     the report (build/plan/report.json)\n"
+	"  --out FILE     the report (build/plan/report.json; orders.json with --orders)\n"
 	"Environment: ONLY=words of rows' names, PLAN_PAIRS=pairs of a row.\n";
 
 static int parse_number(const char *text, uint32_t most, uint32_t *ret)
@@ -58,6 +60,7 @@ static int parse(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
 		{"quick", no_argument, NULL, 'q'},
+		{"orders", no_argument, NULL, 'r'},
 		{"processes", required_argument, NULL, 'p'},
 		{"device", required_argument, NULL, 'd'},
 		{"folder", required_argument, NULL, 'f'},
@@ -70,6 +73,7 @@ static int parse(int argc, char **argv, struct options *options)
 	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		switch (c) {
 		case 'q': options->quick = true; break;
+		case 'r': options->orders = true; break;
 		case 'd': options->device = optarg; break;
 		case 'f': options->folder = optarg; break;
 		case 'o': options->out = optarg; break;
@@ -103,6 +107,18 @@ static bool wanted(const struct options *options, const char *name)
 	return false;
 }
 
+static bool wanted_order(const void *context, const char *name)
+{
+	const struct options *options = context;
+
+	return wanted(options, "orders") || wanted(options, name);
+}
+
+static void add_orders(struct suite *suite, const struct options *options)
+{
+	suite_add_orders(suite, wanted_order, options);
+}
+
 static void add_all(struct suite *suite, const struct options *options)
 {
 	uint32_t plain = suite_find_row(suite, "sluice", SUITE_MAIN);
@@ -117,6 +133,7 @@ static void add_all(struct suite *suite, const struct options *options)
 		suite_add_scenes(suite, plain, options->quick ? UINT32_MAX : target);
 	if (fixed != UINT32_MAX && wanted(options, "search"))
 		suite_add_searches(suite, fixed);
+	add_orders(suite, options);
 }
 
 static void add_alone(struct suite *suite, const struct options *options)
@@ -143,12 +160,13 @@ static int run_all(struct suite *suite, const struct options *options)
 {
 	static void (*const add[])(struct suite *, const struct options *) = {add_alone, add_all,
 									      add_best};
+	uint32_t steps = options->orders ? 1 : sizeof(add) / sizeof(add[0]);
 	int r = 0;
 
-	for (uint32_t i = 0; !r && i < sizeof(add) / sizeof(add[0]); i++) {
+	for (uint32_t i = 0; !r && i < steps; i++) {
 		uint32_t first = suite->jobs;
 
-		add[i](suite, options);
+		(options->orders ? add_orders : add[i])(suite, options);
 		if (suite->jobs > first)
 			r = suite_pool(suite, first, options->processes);
 	}
@@ -185,7 +203,6 @@ int main(int argc, char **argv)
 	static struct suite suite;
 	struct options options = {.device = "tools/simgpu/presets/v100.conf",
 				  .folder = "tools/plan/suites/pairs",
-				  .out = "build/plan/report.json",
 				  .processes = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 				  .most_pairs = SUITE_PAIRS};
 	int r = parse(argc, argv, &options);
@@ -194,6 +211,8 @@ int main(int argc, char **argv)
 		(void)fputs(usage, stderr);
 		return 2;
 	}
+	if (!options.out)
+		options.out = options.orders ? "build/plan/orders.json" : "build/plan/report.json";
 	suite.quick = options.quick;
 	suite.most_pairs = options.most_pairs;
 	r = suite_open(&suite, options.device, options.folder);

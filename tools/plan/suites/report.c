@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "plan/suites/orders.h"
 #include "plan/suites/scenes.h"
 #include "plan/suites/sums.h"
 
@@ -341,6 +342,7 @@ int suite_report_write(const struct suite *suite, const char *path)
 	json_object_set_new(root, "targets", targets(suite));
 	scenes(suite, root);
 	json_object_set_new(root, "arrivals", gaps(suite));
+	json_object_set_new(root, "orders", suite_orders_json(suite));
 	r = suite_goals(suite, summary, notes);
 	json_object_set_new(root, "summary", summary);
 	json_object_set_new(root, "summary_notes", notes);

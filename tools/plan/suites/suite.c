@@ -7,6 +7,7 @@
 
 #include "plan/pool.h"
 #include "plan/suites/jobs.h"
+#include "plan/suites/orders.h"
 
 static size_t alone_bytes(const struct suite *suite)
 {
@@ -43,6 +44,12 @@ void suite_complain(const struct suite *suite, uint32_t job)
 {
 	const struct suite_job *failed = &suite->job[job];
 
+	if (failed->kind == SUITE_ORDER) {
+		(void)fprintf(stderr, "order %s, seed %u: failed, error %d\n",
+			      order_at(failed->row)->name, failed->be + 1,
+			      -suite->result[job].error);
+		return;
+	}
 	(void)fprintf(stderr, "%s, %s, pair %u/%u: failed, error %d\n",
 		      suite->row[failed->row].name, suite_mode_name[failed->mode], failed->lc,
 		      failed->be, -suite->result[job].error);

@@ -30,18 +30,26 @@ enum suite_kind {
 	SUITE_SETTLE,
 	SUITE_SHARES,
 	SUITE_GAPS,
+	SUITE_ORDER,
 };
 
 struct suite_job {
 	enum suite_kind kind;
-	uint32_t row;
+	uint32_t row; /* ORDER: of the scene */
 	enum suite_mode mode;
-	uint32_t lc, be; /* SHARES, GAPS: be is the case; SETTLE: be is the seed's number */
+	uint32_t lc, be; /* SHARES, GAPS: be is the case; SETTLE, ORDER: be is the seed's number */
 	double cost;	 /* guessed; the longest first */
 };
 
 #define SUITE_LOAD_PERMILLE 500
 #define SUITE_BINS 512
+#define ORDER_SIDES 2 /* without the rule, with it */
+#define ORDER_MOST_FIGURES 8
+
+/* Of one seed. */
+struct order_values {
+	double of[ORDER_SIDES][ORDER_MOST_FIGURES];
+};
 
 struct suite_result {
 	int error; /* -errno; -EINPROGRESS: not run, or its process died */
@@ -59,6 +67,7 @@ struct suite_result {
 	/* SETTLE: best-effort share by time, and at a fixed level on the same arrivals. */
 	uint32_t bins;
 	float bin[SUITE_BINS], fixed_bin[SUITE_BINS];
+	struct order_values order; /* ORDER */
 	double cpu_s, simulated_s;
 };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/suites/report.h"
 
+#include "plan/suites/orders.h"
 #include "plan/suites/sums.h"
 
 static void print_policies(const struct suite *suite, FILE *out)
 {
-	(void)fprintf(out, "%-15s %-4s %5s  %9s %9s %9s %7s %8s\n", "policy", "mode", "pairs",
-		      "A mean", "A worst", "S mean", "BE", "of idle");
+	bool head = false;
+
 	for (uint32_t row = 0; row < suite->rows; row++) {
 		const struct suite_row *at = &suite->row[row];
 
@@ -16,6 +17,11 @@ static void print_policies(const struct suite *suite, FILE *out)
 			suite_sum_row(suite, row, mode, false, &sum);
 			if (!sum.pairs)
 				continue;
+			if (!head)
+				(void)fprintf(out, "%-15s %-4s %5s  %9s %9s %9s %7s %8s\n",
+					      "policy", "mode", "pairs", "A mean", "A worst",
+					      "S mean", "BE", "of idle");
+			head = true;
 			(void)fprintf(out,
 				      "%-15s %-4s %5u %8.1f %% %7.1f %% %7.1f %% %7.3f %8.3f%s%s\n",
 				      at->name, suite_mode_name[mode], sum.pairs, 100 * sum.a_mean,
@@ -114,6 +120,7 @@ void suite_table_print(const struct suite *suite, FILE *out)
 	print_policies(suite, out);
 	print_targets(suite, out);
 	print_scenes(suite, out);
+	suite_orders_print(suite, out);
 	print_goals(suite, out);
 	print_effort(suite, out);
 }
