@@ -211,6 +211,14 @@ static int on_policy(struct engine *engine, const struct event *event)
 	return 0;
 }
 
+static int on_pairs(struct engine *engine, const struct event *event)
+{
+	if (event->pairs > PAIRS_COMPLETION)
+		return -EINVAL;
+	engine->pairs = event->pairs;
+	return 0;
+}
+
 static int engine_dispatch(struct engine *engine, const struct event *event)
 {
 	switch (event->kind) {
@@ -232,6 +240,7 @@ static int engine_dispatch(struct engine *engine, const struct event *event)
 	case EVENT_MEM_RECLAIMED: return on_mem_absent(engine, event);
 	case EVENT_REQUEST: return slo_request(engine, event);
 	case EVENT_LEVEL: return slo_fix_level(engine, event);
+	case EVENT_PAIRS: return on_pairs(engine, event);
 	}
 	return -EINVAL;
 }
@@ -270,8 +279,10 @@ void engine_destroy(struct engine *engine)
 		free(engine->process[i]);
 	}
 	for (uint32_t i = 0; i < CORE_MAX_TENANTS; i++) {
-		for (uint32_t d = 0; engine->tenant[i] && d < CORE_MAX_DEVICES; d++)
+		for (uint32_t d = 0; engine->tenant[i] && d < CORE_MAX_DEVICES; d++) {
 			slo_forget(&engine->tenant[i]->on[d]);
+			pairs_forget(&engine->tenant[i]->on[d]);
+		}
 		free(engine->tenant[i]);
 	}
 	for (uint32_t i = 0; i < CORE_MAX_DEVICES; i++)

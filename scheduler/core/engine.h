@@ -46,6 +46,7 @@ enum event_kind {
 	EVENT_MEM_RECLAIMED, /* tenant, device, .units: such memory is free now */
 	EVENT_REQUEST,	     /* process, device, .request: a latency process's, that has ended */
 	EVENT_LEVEL,	     /* .level: of all devices, for `slo` */
+	EVENT_PAIRS,	     /* .pairs */
 };
 
 struct event_device {
@@ -102,6 +103,13 @@ struct event_level {
 	int32_t level; /* thousandths: slo_ladder.h */
 };
 
+/* When best-effort tenants that could overlap take turns all the same (pairs.h). */
+enum pairs_test {
+	PAIRS_ALWAYS,	  /* never: always side by side */
+	PAIRS_PROGRESS,	  /* where they do less together than one after the other */
+	PAIRS_COMPLETION, /* where their mean time to completion would be shorter one by one */
+};
+
 struct event {
 	enum event_kind kind;
 	uint32_t device, tenant, process;
@@ -115,6 +123,7 @@ struct event {
 		struct event_usage usage;
 		struct event_request request;
 		struct event_level level;
+		enum pairs_test pairs;
 		bool on;
 		bool reclaim; /* LEAVE: its memory returns by EVENT_MEM_RECLAIMED, not at once */
 		uint32_t units;
@@ -194,6 +203,16 @@ struct engine_slo {
 	uint32_t pairs;	       /* requests that the target's metric is made of */
 };
 
+enum pair_verdict { PAIR_UNKNOWN, PAIR_SHARE, PAIR_WAIT };
+
+/* A tenant beside another one, on a device. */
+struct engine_pair {
+	uint32_t xi_permille; /* its slowdown; 0: not known */
+	uint32_t samples;     /* of 20 ms, beside that one */
+	enum pair_verdict verdict;
+	bool turns; /* the two take turns now */
+};
+
 struct engine;
 
 struct engine *engine_create(uint64_t now_ns); /* NULL: no memory */
@@ -207,6 +226,9 @@ bool engine_report(const struct engine *engine, uint32_t tenant, uint32_t device
 /* false: no latency tenant's, or the policy is not `slo`. */
 bool engine_slo_report(const struct engine *engine, uint32_t tenant, uint32_t device,
 		       struct engine_slo *ret_slo);
+/* false: the two have not been seen side by side. */
+bool engine_pair_report(const struct engine *engine, uint32_t tenant, uint32_t partner,
+			uint32_t device, struct engine_pair *ret_pair);
 bool engine_is_paused(const struct engine *engine, uint32_t tenant);
 bool engine_has_turns(const struct engine *engine, uint32_t device);
 /* Units granted to the process on the device. */

@@ -63,6 +63,7 @@ int lives_device_gone(struct engine *engine, const struct event *event)
 		if (!engine->tenant[t])
 			continue;
 		slo_forget(&engine->tenant[t]->on[event->device]);
+		pairs_forget(&engine->tenant[t]->on[event->device]);
 		engine->tenant[t]->on[event->device] = (struct share){0};
 	}
 	return 0;
@@ -103,10 +104,13 @@ int lives_tenant_gone(struct engine *engine, const struct event *event)
 		if (engine->process[i] && engine->process[i]->tenant == tenant)
 			return -EINVAL;
 	}
-	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++)
+	for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
 		slo_forget(&tenant->on[d]);
+		pairs_forget(&tenant->on[d]);
+	}
 	free(tenant);
 	engine->tenant[event->tenant] = NULL;
+	pairs_forget_tenant(engine, event->tenant);
 	return 0;
 }
 
@@ -158,6 +162,7 @@ int lives_attach(struct engine *engine, const struct event *event)
 	gate->share = &process->tenant->on[device->index];
 	gate->share->gates++;
 	gate->share->latency_gates += process->latency;
+	pairs_changed(gate->share);
 	gate->read_ns = gate->moved_ns = gate->launched_at_ns = gate->closed_ns = event->now_ns;
 	process->gate[device->index] = gate;
 	device->gate[device->gates++] = gate;
@@ -174,6 +179,7 @@ static void gate_destroy(struct gate *gate, bool reclaim)
 	quota_leave(gate, reclaim);
 	gate->share->gates--;
 	gate->share->latency_gates -= gate->process->latency;
+	pairs_changed(gate->share);
 	while (device->gate[at] != gate)
 		at++;
 	device->gates--;

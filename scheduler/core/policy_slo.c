@@ -47,7 +47,8 @@ static uint32_t slo_count(const struct device *device, gate_filter filter)
 
 static bool slo_has_turns(const struct device *device)
 {
-	return !device->record.mps && slo_count(device, slo_is_best_effort) > 1;
+	return (!device->record.mps && slo_count(device, slo_is_best_effort) > 1) ||
+	       pairs_are_in_turns(device);
 }
 
 /* What latency tenants must leave: the minimums of best-effort tenants that were held lately. */
@@ -142,7 +143,8 @@ static void slo_decide(struct engine *engine, struct device *device, uint64_t no
 	window_ns = guarded		? device->slo.setting.window_ns
 		    : device->gates > 1 ? SLO_IDLE_WINDOW_NS
 					: CORE_NO_LIMIT;
-	if (device->record.mps) {
+	pairs_look(engine, device, slo_is_best_effort, now_ns);
+	if (device->record.mps && !pairs_take_turns(engine, device, now_ns)) {
 		struct lead_terms terms = {
 			.window_ns = window_ns, .guard_ns = guard_ns, .member = slo_is_best_effort};
 
@@ -152,6 +154,7 @@ static void slo_decide(struct engine *engine, struct device *device, uint64_t no
 			.window_ns = window_ns, .guard_ns = guard_ns, .member = slo_is_best_effort};
 
 		turns_decide(engine, device, &terms, now_ns);
+		pairs_watch(device, now_ns);
 	}
 	slo_grant_latency(engine, device, now_ns);
 	if (guarded)

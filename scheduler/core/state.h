@@ -10,6 +10,7 @@
 
 #include "account.h"
 #include "engine.h"
+#include "pairs.h"
 #include "policy.h"
 #include "slo.h"
 
@@ -40,7 +41,8 @@ struct share {
 	uint64_t kept_ns;
 	uint64_t looked_ns; /* up to here */
 	uint64_t granted_units, reclaiming_units;
-	struct slo_watch *slo; /* owned; NULL: no request of it was seen */
+	struct slo_watch *slo;	/* owned; NULL: no request of it was seen */
+	struct pair_set *pairs; /* owned; NULL: never beside another */
 };
 
 struct tenant {
@@ -121,6 +123,7 @@ struct device {
 	/* Side by side: the last round, and what gates beside it had used by then */
 	uint64_t looked_ns, looked_others_ns;
 	struct slo_device slo;
+	struct pairs_device pairs;
 	struct quota_round quota;
 	uint32_t quota_tenant; /* last looked at by a slow tick */
 };
@@ -136,6 +139,7 @@ struct engine {
 	uint64_t tick_ns; /* last slow tick */
 	uint64_t told_timer_ns;
 	struct event_level level;
+	enum pairs_test pairs;
 	struct action *actions;
 	uint32_t action_room, action_head, action_count;
 };

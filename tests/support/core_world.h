@@ -73,6 +73,7 @@ struct world {
 	uint64_t now_ns, timer_ns, tick_ns, read_ns;
 	bool mps;
 	bool turns_checked;	  /* assert that best-effort processes never overlap */
+	uint32_t beside_permille; /* what several do together, of what one does; 0: as much */
 	uint64_t latency_idle_ns; /* when the last latency process went idle; UINT64_MAX: active */
 	uint32_t procs;
 	struct world_proc proc[WORLD_PROCS];
@@ -333,6 +334,8 @@ static inline void world_run_gpu(struct world *world)
 			     (unsigned long long)world->now_ns);
 	if (!running)
 		world->idle_ns += WORLD_STEP_NS;
+	if (running > 1 && world->beside_permille)
+		left_ns = left_ns * world->beside_permille / 1000;
 	for (uint32_t i = 0; running && i < world->procs; i++) {
 		struct world_proc *proc = &world->proc[i];
 		uint64_t part_ns = left_ns / running;

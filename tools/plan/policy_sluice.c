@@ -23,6 +23,7 @@ enum {
 	OPTION_ARBITER,
 	OPTION_PROGRESS,
 	OPTION_PERIOD,
+	OPTION_PAIRS,
 	OPTIONS
 };
 
@@ -46,6 +47,9 @@ static const struct plan_option options[] = {
 	[OPTION_PROGRESS] = {"progress", PLAN_NS, 20000000, 1000000, 10000000000,
 			     "held this long with nothing moving: one launch goes"},
 	[OPTION_PERIOD] = {"period", PLAN_NS, 100000000, 10000000, 10000000000, "of gpu.max"},
+	[OPTION_PAIRS] = {"pairs", PLAN_COUNT, PAIRS_ALWAYS, PAIRS_ALWAYS, PAIRS_COMPLETION,
+			  "loops that could overlap take turns: 0 never, 1 where they do less side "
+			  "by side, 2 where they would be done later on the mean"},
 	[OPTIONS] = {NULL},
 };
 
@@ -72,6 +76,7 @@ static int sluice_create(struct world *world, const uint64_t *values, const char
 				     .period_ns = values[OPTION_PERIOD],
 				     .progress_ns = values[OPTION_PROGRESS],
 				     .delay_ns = values[OPTION_ARBITER],
+				     .pairs = (enum pairs_test)values[OPTION_PAIRS],
 				     .fixed = {.window_ns = values[OPTION_WINDOW],
 					       .guard_ns = values[OPTION_GUARD],
 					       .level = values[OPTION_LEVEL]}};

@@ -216,8 +216,11 @@ static int arbiter_configure(struct sluice_arbiter *arbiter, const struct sluice
 						.memory_bytes = desc->memory_bytes}};
 	struct event level = {.kind = EVENT_LEVEL,
 			      .level = {.fixed = true, .level = (int32_t)terms->fixed.level}};
+	struct event pairs = {.kind = EVENT_PAIRS, .pairs = terms->pairs};
 	int r = arbiter_feed(arbiter, order);
 
+	if (!r)
+		r = arbiter_feed(arbiter, pairs);
 	if (!r && terms->fixed.level != PLAN_OPEN)
 		r = arbiter_feed(arbiter, level);
 	return r ? r : arbiter_feed(arbiter, device);

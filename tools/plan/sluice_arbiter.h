@@ -47,6 +47,7 @@ struct sluice_arbiter {
 struct sluice_terms {
 	const char *policy; /* the core's */
 	bool partitions;
+	enum pairs_test pairs;
 	uint64_t period_ns, progress_ns, delay_ns;
 	struct sluice_fixed fixed;
 };
