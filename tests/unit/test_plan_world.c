@@ -3,6 +3,7 @@
  * Lindley's recursion, limits stop kernels at their blocks. */
 
 #include <check.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +242,62 @@ START_TEST(test_lindley)
 }
 END_TEST
 
+/* ---- requests that differ ---- */
+
+static void run_varied(uint32_t sigma_permille, uint64_t seed, struct world_request *ret_request)
+{
+	struct world_config config = plain_config(0);
+	struct workload *workload = make_workload(2, 500 * US, 40);
+	struct arrivals arrivals = make_arrivals(ARRIVALS_PERIODIC, 30 * MS);
+	struct world_tenant tenant = {.name = "serve",
+				      .latency = true,
+				      .weight = 100,
+				      .gpu_max_permille = 1000,
+				      .workload = workload,
+				      .arrivals = &arrivals,
+				      .work_sigma_permille = sigma_permille};
+	struct world_record record;
+	struct world *world;
+
+	config.seed = seed;
+	world = make_world(&config, "native");
+	ck_assert_int_eq(world_add(world, &tenant, NULL), 0);
+	ck_assert_int_eq(world_run(world, 400, MODEL_NEVER), 0);
+	world_get_record(world, 0, &record);
+	memcpy(ret_request, record.request, 400 * sizeof(*ret_request));
+	world_destroy(world);
+	workload_free(workload);
+}
+
+/* All of a request's kernels take its own factor longer; without a sigma none does. */
+START_TEST(test_work_varies_by_request)
+{
+	static struct world_request varied[400], again[400], other[400], plain[400];
+	uint32_t sum = 0, longer = 0;
+
+	run_varied(600, 1, varied);
+	run_varied(600, 1, again);
+	run_varied(600, 2, other);
+	run_varied(0, 1, plain);
+	ck_assert_mem_eq(varied, again, sizeof(varied));
+	ck_assert_mem_ne(varied, other, sizeof(varied));
+	for (uint32_t i = 0; i < 400; i++) {
+		uint64_t work_ns = 1000 * US * varied[i].work_permille / 1000;
+
+		ck_assert_uint_eq(varied[i].end_ns - varied[i].start_ns,
+				  4 * US + work_ns + 1 * US + 8 * US);
+		ck_assert_uint_eq(plain[i].work_permille, 1000);
+		ck_assert_uint_eq(plain[i].arrival_ns, varied[i].arrival_ns);
+		sum += varied[i].work_permille;
+		longer += varied[i].work_permille > 1000;
+	}
+	ck_assert_uint_gt(sum, 400 * 930);
+	ck_assert_uint_lt(sum, 400 * 1070);
+	ck_assert_uint_gt(longer, 120); /* fewer than half: the mean of a log-normal is no median */
+	ck_assert_uint_lt(longer, 180);
+}
+END_TEST
+
 /* ---- runs repeat ---- */
 
 struct trail {
@@ -298,7 +355,7 @@ END_TEST
 static struct {
 	struct world *world;
 	uint32_t fires, completions, pieces;
-	uint64_t cost_ns, seen_at_ns[8];
+	uint64_t cost_ns, seen_at_ns[8], copy_in_ns;
 } probe;
 
 static int probe_create(struct world *world, const uint64_t *values, void **ret_state)
@@ -316,6 +373,8 @@ static enum plan_verdict probe_admit(void *state, struct plan_proc *proc,
 	probe.cost_ns = launch->cost_ns;
 	if (!launch->piece)
 		launch->pieces = probe.pieces;
+	launch->copy_in_ns = probe.copy_in_ns;
+	probe.copy_in_ns = 0;
 	return PLAN_GO;
 }
 
@@ -339,6 +398,41 @@ static const struct plan_policy probe_policy = {.name = "probe",
 						.admit = probe_admit,
 						.completed = probe_completed,
 						.timer = probe_timer};
+
+static int run_copy(uint32_t pieces, struct world_record *ret)
+{
+	struct world_config config = plain_config(0);
+	struct workload *workload = make_workload(1, 2 * MS, 160);
+	struct world *world;
+	int r;
+
+	memset(&probe, 0, sizeof(probe));
+	probe.pieces = pieces;
+	probe.fires = 1; /* no limit is set */
+	probe.copy_in_ns = 3 * MS;
+	ck_assert_int_eq(world_create(&config, &probe_policy, NULL, &world), 0);
+	add_loop(world, workload, 100);
+	r = world_run(world, 0, 6 * MS);
+	world_get_record(world, 0, ret);
+	world_destroy(world);
+	workload_free(workload);
+	return r;
+}
+
+/* Weights before a launch: in its stream, and no launch of its own. */
+START_TEST(test_copy_before_a_launch)
+{
+	struct world_record record;
+
+	ck_assert_int_eq(run_copy(1, &record), 0);
+	ck_assert_uint_eq(probe.seen_at_ns[0], 4 * US + 3 * MS + 1 * US + 2 * MS + 3 * US);
+	ck_assert_uint_eq(probe.completions, 1);
+	ck_assert_uint_eq(record.launches, 2);
+	ck_assert_uint_eq(record.done_ns, 2 * MS);
+	/* It is asked for once, not for each piece. */
+	ck_assert_int_eq(run_copy(2, &record), -EINVAL);
+}
+END_TEST
 
 static void run_probe(struct world_config *config, uint32_t pieces, struct world_record *ret)
 {
@@ -466,11 +560,13 @@ static Suite *world_suite(void)
 	tcase_add_test(tcase, test_graph_is_one_launch);
 	tcase_add_test(tcase, test_lone_loop);
 	tcase_add_test(tcase, test_lindley);
+	tcase_add_test(tcase, test_work_varies_by_request);
 	tcase_add_loop_test(tcase, test_same_seed_same_bytes, 0, 2);
 	suite_add_tcase(suite, tcase);
 	tcase = tcase_create("policies");
 	tcase_add_test(tcase, test_limit_stops_at_blocks);
 	tcase_add_test(tcase, test_pieces_make_a_whole);
+	tcase_add_test(tcase, test_copy_before_a_launch);
 	tcase_add_test(tcase, test_noise_is_the_kernels_own);
 	tcase_add_test(tcase, test_slo_bounds_what_is_met);
 	tcase_add_test(tcase, test_slo_uses_idle_time);

@@ -52,16 +52,6 @@ int arrivals_init(struct arrivals *arrivals, const struct arrivals_desc *desc)
 	return 0;
 }
 
-/* e^(sigma z) has the mean e^(sigma^2 / 2). */
-static uint64_t lognormal_gap(struct arrivals *arrivals)
-{
-	int64_t sigma = arrivals->desc.sigma_permille;
-	int64_t z = random_normal_q32(&arrivals->random);
-	int64_t shift = (sigma * sigma << 31) / 1000000;
-
-	return random_scale_q32(arrivals->desc.mean_ns, random_exp_q32(z * sigma / 1000 - shift));
-}
-
 static uint64_t recorded_gap(struct arrivals *arrivals)
 {
 	const struct arrivals_desc *desc = &arrivals->desc;
@@ -84,7 +74,9 @@ static uint64_t draw_gap(struct arrivals *arrivals)
 	case ARRIVALS_PERIODIC:
 		half = (uint64_t)((unsigned __int128)desc->mean_ns * desc->jitter_permille / 1000);
 		return desc->mean_ns - half + random_below(&arrivals->random, 2 * half + 1);
-	case ARRIVALS_LOGNORMAL: return lognormal_gap(arrivals);
+	case ARRIVALS_LOGNORMAL:
+		return random_scale_q32(desc->mean_ns, random_lognormal_q32(&arrivals->random,
+									    desc->sigma_permille));
 	case ARRIVALS_RECORDED: return recorded_gap(arrivals);
 	case ARRIVALS_CLOSED: break;
 	}

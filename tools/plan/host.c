@@ -11,6 +11,10 @@
 #include "plan/world_impl.h"
 
 #define QUEUE_MOST (1u << 20)
+#define LENGTHS 0x6c656e67746873ull /* use of random numbers, apart from those of other hosts */
+/* Requests are no shorter and no longer than that, over their workload's. */
+#define WORK_LEAST_PERMILLE 50u
+#define WORK_MOST_PERMILLE 20000u
 
 /* ---- life ---- */
 
@@ -45,6 +49,8 @@ int host_create(struct world *world, const struct world_tenant *tenant, struct h
 	random_seed(&seed, world->config.seed);
 	random_fork(&seed, 2 * world->hosts + 1, &host->gaps);
 	random_fork(&seed, 2 * world->hosts + 2, &host->work);
+	random_fork(&seed, LENGTHS + world->hosts, &host->lengths);
+	host->work_permille = 1000;
 	host->step_ns = host->seen_at_ns = host->arrival_ns = MODEL_NEVER;
 	host->limit_sms = UINT32_MAX;
 	r = host_attach(world, host, world->hosts);
@@ -111,6 +117,28 @@ void host_arrival(struct world *world, struct host *host)
 	host_next_arrival(host);
 }
 
+static uint32_t host_draw_length(struct host *host)
+{
+	uint64_t permille;
+
+	if (!host->tenant.work_sigma_permille)
+		return 1000;
+	permille = random_scale_q32(
+		1000, random_lognormal_q32(&host->lengths, host->tenant.work_sigma_permille));
+	if (permille < WORK_LEAST_PERMILLE)
+		return WORK_LEAST_PERMILLE;
+	return permille < WORK_MOST_PERMILLE ? (uint32_t)permille : WORK_MOST_PERMILLE;
+}
+
+static void host_begin_request(struct world *world, struct host *host)
+{
+	struct world_request *request = host_request(host);
+
+	host->work_permille = request->work_permille = host_draw_length(host);
+	host->proc.arrival_ns = request->arrival_ns;
+	request->start_ns = world->now_ns;
+}
+
 /* A server's first launch of a step. */
 static void host_begin(struct world *world, struct host *host)
 {
@@ -120,7 +148,7 @@ static void host_begin(struct world *world, struct host *host)
 		.request = host->finished, .step = host->step, .start_ns = world->now_ns};
 	record_met(world, &host->now);
 	if (!host->step)
-		host_request(host)->start_ns = world->now_ns;
+		host_begin_request(world, host);
 	if (world->policy->request_begin)
 		world->policy->request_begin(world->state, &host->proc);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a program launches: it asks its policy, waits where that says so, and submits. */
 
+#include <errno.h>
+
 #include "plan/world_impl.h"
 
 static uint64_t host_gap_ns(const struct world *world, struct host *host)
@@ -81,6 +83,21 @@ bool host_has_room(const struct world *world, const struct host *host)
 			  host->flights.sent - host->flights.seen + needs <= HOST_RING);
 }
 
+/* What a policy puts before a launch: weights that are not on the device, say. It is nobody's
+ * progress, and done when the launch is. */
+static void host_copy_in(struct world *world, struct host *host)
+{
+	static const struct workload_op copy = {.kind = WORKLOAD_COPY_H2D};
+	const struct plan_launch *launch = &host->launch;
+	struct flight flight = {.what = launch->op};
+
+	if (flights_count(&host->flights) || launch->piece || launch->pieces != 1) {
+		world->error = -EINVAL;
+		return;
+	}
+	host_send(world, host, &copy, launch->copy_in_ns, &flight);
+}
+
 static void host_note_unit(struct host *host, const struct workload_op *op)
 {
 	host->launches++;
@@ -100,6 +117,8 @@ static void host_launch(struct world *world, struct host *host)
 		host_note_unit(host, launch->op);
 	if (!proc->in_flight)
 		proc->moved_ns = world->now_ns;
+	if (launch->copy_in_ns)
+		host_copy_in(world, host);
 	host_send_unit(world, host, cost_ns);
 	proc->launched_ns += cost_ns;
 	proc->in_flight++;

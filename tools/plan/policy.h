@@ -40,9 +40,11 @@ struct plan_proc {
 	/* A server: from a request's (or step's) first launch until its drain was seen. */
 	bool active;
 	uint64_t busy_since_ns, idle_since_ns; /* idle_since 0: never was active */
-	uint64_t held_since_ns;		       /* 0: no launch is held */
-	uint64_t held_ns;		       /* cumulative, earlier holds */
-	void *own;			       /* the policy's */
+	/* Of the request being served; only for policies whose programs say so (process ranges). */
+	uint64_t arrival_ns;
+	uint64_t held_since_ns; /* 0: no launch is held */
+	uint64_t held_ns;	/* cumulative, earlier holds */
+	void *own;		/* the policy's */
 };
 
 /* One launch about to be made. `op`, `predicted_ns` and `piece` are given. What the policy sets at
@@ -57,6 +59,7 @@ struct plan_launch {
 	uint32_t stretch_permille; /* kernel time; preset 1000 */
 	uint64_t gpu_extra_ns;	   /* added to each piece's time on the GPU */
 	uint64_t host_extra_ns;	   /* added to the launching thread's time for each piece */
+	uint64_t copy_in_ns;	   /* a copy to the device before it, in an empty stream; 0: none */
 };
 
 enum plan_verdict { PLAN_GO, PLAN_HOLD };

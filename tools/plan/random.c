@@ -139,6 +139,16 @@ int64_t random_normal_q32(struct random *random)
 	}
 }
 
+/* e^(sigma z) has the mean e^(sigma^2 / 2). */
+uint64_t random_lognormal_q32(struct random *random, uint32_t sigma_permille)
+{
+	int64_t sigma = sigma_permille;
+	int64_t z = random_normal_q32(random);
+	int64_t shift = (sigma * sigma << 31) / 1000000;
+
+	return random_exp_q32(z * sigma / 1000 - shift);
+}
+
 uint64_t random_scale_q32(uint64_t value, uint64_t factor_q32)
 {
 	wide product = ((wide)value * factor_q32 + (1ull << 31)) >> 32;

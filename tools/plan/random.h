@@ -23,6 +23,8 @@ uint64_t random_next(struct random *random);
 uint64_t random_below(struct random *random, uint64_t n); /* 0 .. n-1; n > 0 */
 uint64_t random_exponential_q32(struct random *random);	  /* mean 1 */
 int64_t random_normal_q32(struct random *random);	  /* mean 0, variance 1 */
+/* Log-normal of mean 1, with that sigma of the logarithm: at most 3000. */
+uint64_t random_lognormal_q32(struct random *random, uint32_t sigma_permille);
 
 /* Also useful by themselves, and tested against libm. */
 int64_t random_ln_q32(uint64_t x_q32);	/* natural logarithm; x > 0 */

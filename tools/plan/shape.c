@@ -64,10 +64,15 @@ uint32_t plan_waves(const struct world *world, const struct workload_op *op, uin
 	return divide_up(op->sms ? op->sms : 1, sms && sms < most ? sms : most);
 }
 
+static uint64_t scale(uint64_t ns, uint32_t permille)
+{
+	return ns / 1000 * permille + ns % 1000 * permille / 1000;
+}
+
 /* ns +- permille, uniform. */
 static uint64_t vary(struct random *random, uint64_t ns, uint32_t permille)
 {
-	uint64_t width = ns / 1000 * permille + ns % 1000 * permille / 1000;
+	uint64_t width = scale(ns, permille);
 
 	return width ? ns - width + random_below(random, 2 * width + 1) : ns;
 }
@@ -87,5 +92,7 @@ uint64_t shape_predict(const struct world *world, const struct host *host,
 
 uint64_t shape_work(struct host *host, const struct workload_op *op)
 {
-	return op->spread_permille ? vary(&host->work, op->ns, op->spread_permille) : op->ns;
+	uint64_t ns = op->spread_permille ? vary(&host->work, op->ns, op->spread_permille) : op->ns;
+
+	return host->work_permille == 1000 ? ns : scale(ns, host->work_permille);
 }

@@ -51,6 +51,9 @@ struct world_tenant {
 	struct plan_target target;
 	const struct workload *workload;
 	struct arrivals *arrivals; /* servers; its state is advanced */
+	/* Servers: a request's work is its workload's times a factor of its own, log-normal of mean 1
+	 * with that sigma (1000 is 1), which nobody can predict; 0: always the same. */
+	uint32_t work_sigma_permille;
 };
 
 /* One service: from the first launch to the synchronisation that showed it drained. A request is
@@ -66,6 +69,7 @@ struct world_service {
 
 struct world_request {
 	uint64_t arrival_ns, start_ns, end_ns; /* start: first launch */
+	uint32_t work_permille;		       /* of the workload's */
 };
 
 /* What a run leaves of one process. Owned by the world. */

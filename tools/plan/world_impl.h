@@ -50,14 +50,15 @@ struct vector {
 struct host {
 	struct plan_proc proc; /* what policies see */
 	struct world_tenant tenant;
-	struct random gaps, work;
+	struct random gaps, work, lengths;
 	uint32_t model_proc, stream;
 	enum host_state state;
 	uint64_t step_ns, seen_at_ns;
-	uint64_t held_from_ns; /* as proc.held_since_ns */
-	uint64_t busy_ns;      /* end of its latest operation so far */
-	uint64_t ended_ns;     /* predicted, cumulative: complete, seen or not */
-	uint64_t work_ns;      /* what the launch being made takes this time */
+	uint64_t held_from_ns;	/* as proc.held_since_ns */
+	uint64_t busy_ns;	/* end of its latest operation so far */
+	uint64_t ended_ns;	/* predicted, cumulative: complete, seen or not */
+	uint64_t work_ns;	/* what the launch being made takes this time */
+	uint32_t work_permille; /* of the request being served, over its workload's */
 	uint32_t limit_sms;
 	/* Where its program stands: op `cursor` of step `step`, the launch that is being made. */
 	uint32_t cursor, step;
