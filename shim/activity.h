@@ -45,18 +45,19 @@ uint32_t activity_generation(const struct sluice_activity_device *activity);
 int activity_own(const struct sluice_msg_activity *about, int fd);
 
 /* Before all else of a launch that meets SHIM_IDLE: every gate is shut by the one line that this
- * touches, and whoever is held by it waits for activity_mark to say more. No lock. True: raised, so
- * that activity_settle must follow. */
-static inline bool activity_raise(void)
+ * touches, and whoever is held by it waits for activity_mark to say more. No lock. Afterwards
+ * shim_thread.is_raised says whether activity_settle must follow. */
+static inline __attribute__((always_inline)) void activity_raise(void)
 {
 	struct sluice_activity_device *device =
 		atomic_load_explicit(&shim.idle, memory_order_relaxed);
 	uint64_t old = atomic_load_explicit(&device->word, memory_order_relaxed);
 	uint64_t new = (uint64_t)(sluice_activity_epoch(old) + 1) << 32 | SLUICE_ACTIVITY_RAISED;
 
-	return !sluice_activity_active(old) &&
-	       atomic_compare_exchange_strong_explicit(&device->word, &old, new,
-						       memory_order_acq_rel, memory_order_relaxed);
+	if (!sluice_activity_active(old) &&
+	    atomic_compare_exchange_strong_explicit(&device->word, &old, new, memory_order_acq_rel,
+						    memory_order_relaxed))
+		shim_thread.is_raised = 1;
 }
 
 /* After the launch: lowers what was raised and never marked. Takes the lock. */

@@ -25,9 +25,11 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, struct kernel_siz
 }
 
 /*
- * Three functions for each of the two entries, all with the entry's own arguments, so that each
- * ends in a jump to the next: the entry, which needs no frame and so costs a process without an
- * arbiter nothing; the admitted path; and what looks and waits.
+ * Four functions for each of the two entries, all with the entry's own arguments, so that each ends
+ * in a jump to the next: the entry; the admitted path; what looks and waits; and what a process
+ * without an arbiter, and the first launch of a request, go through. That one raises the activity
+ * with as few lines and pages touched as can be: after the wait for a request, code is as cold as
+ * data.
  */
 #define KERNEL_PARAMETERS \
 	CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, \
@@ -65,10 +67,18 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, struct kernel_siz
 		return name##_looked_at(KERNEL_ARGUMENTS); \
 	} \
 \
-	CUresult CUDAAPI name(KERNEL_PARAMETERS) \
+	static __attribute__((noinline)) CUresult name##_first(KERNEL_PARAMETERS) \
 	{ \
 		if (launch_is_inert()) \
 			return real.name(KERNEL_ARGUMENTS); \
+		launch_raise(); \
+		return name##_looked_at(KERNEL_ARGUMENTS); \
+	} \
+\
+	CUresult CUDAAPI name(KERNEL_PARAMETERS) \
+	{ \
+		if (unlikely(shim_flags() & (SHIM_PASSTHROUGH | SHIM_IDLE))) \
+			return name##_first(KERNEL_ARGUMENTS); \
 		return name##_gated(KERNEL_ARGUMENTS); \
 	}
 

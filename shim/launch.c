@@ -9,6 +9,7 @@
 #include "activity.h"
 #include "capture.h"
 #include "collective.h"
+#include "gate_decide.h"
 #include "inflight.h"
 #include "kernel.h"
 #include "known.h"
@@ -227,6 +228,13 @@ static struct predict_entry *launch_entry(uint64_t tag, uint32_t guess_ns, struc
 	return entry;
 }
 
+/* Between host and device: on a copy engine, which no other process's slice takes away. */
+static bool is_large_copy(struct sample_what what)
+{
+	return (what.kind == PREDICT_COPY_TO_DEVICE || what.kind == PREDICT_COPY_TO_HOST) &&
+	       what.size >= GATE_LARGE_COPY;
+}
+
 /* One that may be what others run and wait for is never held, but by a pause. */
 static bool is_passed(struct gate *gate, struct sample_what what)
 {
@@ -242,6 +250,12 @@ static void gate_bypass(struct gate *gate, struct launch_seat *seat, struct stre
 	gate_pass(gate, seat->lane, stream, cost_ns);
 	atomic_store_explicit(&seat->lane->stop_at_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&seat->lane->drawn_ns, 0, memory_order_relaxed);
+}
+
+static uint32_t gate_flags(struct predict_entry *entry, struct sample_what what)
+{
+	return (predict_is_known(&launch_predict, entry) ? GATE_MEASURED : 0) |
+	       (is_large_copy(what) ? GATE_IS_LARGE_COPY : 0);
 }
 
 /* What the way through the gate is: the wait, if any, is in here. */
@@ -264,12 +278,12 @@ static void launch_admit(struct launch *launch, struct launch_seat *seat,
 	else
 		launch->next = gate_enter(gate, seat->lane, stream, predict_cost_ns(entry),
 					  predict_gate_ns(&launch_predict, entry),
-					  predict_is_known(&launch_predict, entry));
+					  gate_flags(entry, what));
 }
 
 /* The first launch of a request that is on a stream that the thread knows: marked before anything
  * else is touched, since until then others launch. */
-static void launch_raise(uint64_t tag, CUstream key)
+static void launch_open(uint64_t tag, CUstream key)
 {
 	struct launch_seat *seat = launch_seat(key);
 	struct gate *gate;
@@ -292,8 +306,8 @@ static void launch_look(struct launch *launch, uint64_t tag, uint32_t guess_ns, 
 	int saved = errno;
 
 	launch->way = LAUNCH_ADMITTED;
-	launch_raise(tag, key);
-	if (launch_retry(tag, guess_ns, key, what))
+	launch_open(tag, key);
+	if (!is_large_copy(what) && launch_retry(tag, guess_ns, key, what))
 		return;
 	launch->way = LAUNCH_FOREIGN;
 	if (!shim_enter())
@@ -328,11 +342,11 @@ static void launch_look(struct launch *launch, uint64_t tag, uint32_t guess_ns, 
 void launch_begin(struct launch *launch, uint64_t tag, uint32_t guess_ns, CUstream key,
 		  struct sample_what what, uint32_t flags)
 {
-	/* Others launch until it is raised. Nothing is, by what a capture or the driver launches. */
-	bool is_raised = !shim_thread.busy &&
-			 atomic_load_explicit(&shim.flags, memory_order_acquire) == SHIM_IDLE &&
-			 activity_raise();
+	bool is_raised;
 
+	launch_raise();
+	is_raised = shim_thread.is_raised;
+	shim_thread.is_raised = 0;
 	*launch = (struct launch){.way = LAUNCH_FOREIGN};
 	if (launch_is_inert())
 		return;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "activity.h"
 #include "gate.h"
 #include "predict.h"
 #include "shim.h"
@@ -70,6 +71,15 @@ static inline uint64_t launch_watched(const struct lane *lane)
 static inline bool launch_is_inert(void)
 {
 	return unlikely(shim_flags() & SHIM_PASSTHROUGH);
+}
+
+/* The first launch of a request shuts the gates before all else. Nothing is raised by what a capture
+ * or the driver launches. */
+static inline __attribute__((always_inline)) void launch_raise(void)
+{
+	if (atomic_load_explicit(&shim.flags, memory_order_acquire) == SHIM_IDLE &&
+	    !shim_thread.busy)
+		activity_raise();
 }
 
 static inline void launch_remember(uint32_t number)

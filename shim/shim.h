@@ -77,7 +77,8 @@ struct shim {
 };
 
 struct shim_thread {
-	uint32_t busy; /* inside a hook: calls from within go straight to the driver */
+	uint32_t busy;	    /* inside a hook: calls from within go straight to the driver */
+	uint32_t is_raised; /* by activity_raise, and not settled yet */
 };
 
 extern struct shim shim;

@@ -319,17 +319,21 @@ START_TEST(what_is_raised_and_not_marked_is_lowered)
 	ck_assert_uint_eq(active(), 0);
 	ck_assert(shim_flags() & SHIM_IDLE);
 	wake = atomic_load(&device->wake);
-	ck_assert(activity_raise());
+	activity_raise();
+	ck_assert(shim_thread.is_raised);
 	ck_assert_uint_eq(active(), SLUICE_ACTIVITY_RAISED);
-	ck_assert(!activity_raise());
 	activity_settle();
 	ck_assert_uint_eq(active(), 0);
 	ck_assert_uint_ne(atomic_load(&device->wake), wake);
-	/* Marked meanwhile: it stays. */
-	ck_assert(activity_raise());
+	/* Marked meanwhile: it stays, and nothing is left to be settled. */
+	activity_raise();
 	rig_launch(KERNEL);
+	ck_assert(!shim_thread.is_raised);
 	activity_settle();
 	ck_assert_uint_eq(active(), 1);
+	/* Another thread has raised it, or marked it: nothing of this one's. */
+	activity_raise();
+	ck_assert(!shim_thread.is_raised);
 }
 END_TEST
 
