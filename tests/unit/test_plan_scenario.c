@@ -84,6 +84,22 @@ static int find_workload(const char *name, size_t size, char *ret_path)
 
 static const struct scenario_files files = {.preset = find_preset, .workload = find_workload};
 
+static void write_device(unsigned int sms)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "name = \"test\"; compute_capability = \"7.0\"; sms = %u; blocks_per_sm = 32;\n"
+		 "threads_per_sm = 2048; registers_per_sm = 65536; shared_per_sm = \"96 KiB\";\n"
+		 "shared_per_block = \"96 KiB\"; clock = \"1530 MHz\"; copy_engines = 2;\n"
+		 "memory = \"16 GiB\"; context = \"300 MiB\"; memory_bandwidth = \"900 GB/s\";\n"
+		 "pinned_bandwidth = \"12 GB/s\"; pageable_bandwidth = \"6 GB/s\";\n"
+		 "slice = \"2 ms\"; switch = \"100 us\"; idle_hold = \"50 us\";\n"
+		 "launch_latency = \"4 us\"; kernel_gap = \"1 us\"; copy_latency = \"6 us\";\n",
+		 sms);
+	write_text("device.conf", text);
+}
+
 static void setup(void)
 {
 	struct workload_op ops[30] = {0};
@@ -108,14 +124,7 @@ static void setup(void)
 		ck_assert_int_eq(fclose(file), 0);
 		workload_free(workload);
 	}
-	write_text("device.conf",
-		   "name = \"test\"; compute_capability = \"7.0\"; sms = 80; blocks_per_sm = 32;\n"
-		   "threads_per_sm = 2048; registers_per_sm = 65536; shared_per_sm = \"96 KiB\";\n"
-		   "shared_per_block = \"96 KiB\"; clock = \"1530 MHz\"; copy_engines = 2;\n"
-		   "memory = \"16 GiB\"; context = \"300 MiB\"; memory_bandwidth = \"900 GB/s\";\n"
-		   "pinned_bandwidth = \"12 GB/s\"; pageable_bandwidth = \"6 GB/s\";\n"
-		   "slice = \"2 ms\"; switch = \"100 us\"; idle_hold = \"50 us\";\n"
-		   "launch_latency = \"4 us\"; kernel_gap = \"1 us\"; copy_latency = \"6 us\";\n");
+	write_device(80);
 }
 
 static void teardown(void)
@@ -172,6 +181,25 @@ START_TEST(test_a_good_one)
 END_TEST
 
 /* Two lists of two: four orders, in the order in which they are written. */
+/* Its kernels take two waves there, or one: quotas and loads are of that device's time. */
+START_TEST(test_workloads_are_stated_on_the_device)
+{
+	struct scenario *scenario;
+	uint64_t ns;
+
+	write_scenario(0, NULL);
+	scenario = load();
+	ns = scenario->tenant[1].workload->ops[29].ns;
+	ck_assert_uint_eq(scenario->tenant[1].workload->device_sms, 80);
+	scenario_finish(scenario);
+	write_device(60);
+	scenario = load();
+	ck_assert_uint_eq(scenario->tenant[1].workload->device_sms, 60);
+	ck_assert_uint_eq(scenario->tenant[1].workload->ops[29].ns, 2 * ns);
+	scenario_finish(scenario);
+}
+END_TEST
+
 START_TEST(test_sweeps_are_multiplied)
 {
 	static const char *const label[] = {"native on MPS",
@@ -407,6 +435,7 @@ static Suite *scenario_suite(void)
 
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_a_good_one);
+	tcase_add_test(tcase, test_workloads_are_stated_on_the_device);
 	tcase_add_test(tcase, test_sweeps_are_multiplied);
 	tcase_add_loop_test(tcase, test_mistakes_are_told, 0,
 			    (int)(sizeof(mistakes) / sizeof(mistakes[0])));

@@ -249,6 +249,31 @@ static const struct {
 	{HEAD "device_sms = 0;", 2, "duplicate"},
 };
 
+START_TEST(on_another_device_kernels_have_other_waves)
+{
+	struct workload_op ops[] = {
+		{.kind = WORKLOAD_KERNEL, .ns = 300000, .sms = 120, .key = 1}, /* 2 waves of 80 */
+		{.kind = WORKLOAD_KERNEL, .ns = 300000, .sms = 40, .key = 2},
+		{.kind = WORKLOAD_COPY_H2D, .ns = 1000, .bytes = 1000, .key = 3},
+		{.kind = WORKLOAD_GRAPH, .nodes = 1, .key = 4},
+		{.kind = WORKLOAD_KERNEL, .ns = 7, .sms = 400, .key = 5}, /* 5 waves */
+	};
+	struct workload *workload;
+
+	ck_assert_int_eq(workload_create("w", "made up", 80, ops, 5, &workload), 0);
+	workload_restate(workload, 80);
+	ck_assert_uint_eq(workload->step_ns, 601007);
+	workload_restate(workload, 132);
+	ck_assert_uint_eq(workload->device_sms, 132);
+	ck_assert_uint_eq(workload->ops[0].ns, 150000);
+	ck_assert_uint_eq(workload->ops[1].ns, 300000);
+	ck_assert_uint_eq(workload->ops[2].ns, 1000);
+	ck_assert_uint_eq(workload->ops[3].ns, 5);
+	ck_assert_uint_eq(workload->step_ns, 451005);
+	workload_free(workload);
+}
+END_TEST
+
 START_TEST(mistakes_name_their_line)
 {
 	struct workload *workload = NULL;
@@ -283,6 +308,7 @@ int main(void)
 	tcase_add_test(tcase, a_decode_loop_has_steps_and_gaps);
 	tcase_add_test(tcase, what_is_written_is_read_back);
 	tcase_add_test(tcase, a_phase_may_be_one_graph);
+	tcase_add_test(tcase, on_another_device_kernels_have_other_waves);
 	tcase_add_loop_test(tcase, mistakes_name_their_line, 0,
 			    sizeof(mistakes) / sizeof(mistakes[0]));
 	tcase_add_test(tcase, a_missing_file_says_so);

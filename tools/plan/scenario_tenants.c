@@ -258,6 +258,7 @@ static int read_workload(struct form *form, const config_setting_t *group,
 		form->err->line = error.line;
 		return -EINVAL;
 	}
+	workload_restate(tenant->workload, form->scenario->config.device.sms);
 	tenant->world.workload = tenant->workload;
 	return 0;
 }

@@ -59,6 +59,24 @@ int workload_create(const char *name, const char *source, uint32_t device_sms,
 	return 0;
 }
 
+static uint64_t waves(uint32_t sms, uint32_t device_sms)
+{
+	return sms ? sms / device_sms + (sms % device_sms != 0) : 1;
+}
+
+void workload_restate(struct workload *workload, uint32_t device_sms)
+{
+	for (uint32_t i = 0; i < workload->n_ops; i++) {
+		struct workload_op *op = &workload->ops[i];
+
+		if (op->kind == WORKLOAD_KERNEL)
+			op->ns = op->ns * waves(op->sms, device_sms) /
+				 waves(op->sms, workload->device_sms);
+	}
+	workload->device_sms = device_sms;
+	workload_sum(workload);
+}
+
 uint64_t workload_iteration_ns(const struct workload *workload)
 {
 	return workload->steps * workload->step_ns + (workload->steps - 1) * workload->step_gap_ns;

@@ -12,8 +12,8 @@
  * are drawn deterministically: each group keeps its count and its total time to the nanosecond, and
  * the operations of a phase stand in an order that spreads every group over it.
  *
- * A loaded workload is read-only and may be shared by any number of worlds. Times in ns, on the
- * reference device of `device_sms` SMs.
+ * A loaded workload is read-only, but for workload_restate, and may be shared by any number of
+ * worlds. Times in ns, on a device of `device_sms` SMs.
  */
 
 #include <stdbool.h>
@@ -66,6 +66,10 @@ int workload_load(const char *path, struct workload **ret, struct workload_error
 int workload_create(const char *name, const char *source, uint32_t device_sms,
 		    const struct workload_op *ops, uint32_t n_ops, struct workload **ret);
 void workload_free(struct workload *workload);
+
+/* On a device of so many SMs: a kernel has another number of waves there, each as long as before.
+ * All that is kept in terms of the device's time (loads, quotas, predictions) starts from this. */
+void workload_restate(struct workload *workload, uint32_t device_sms);
 
 /* Writes what workload_load reads, as a list of operations. */
 int workload_write(const struct workload *workload, FILE *out);

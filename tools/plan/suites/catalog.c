@@ -40,7 +40,7 @@ static int load_device(struct suite_catalog *catalog, const char *path)
 	return 0;
 }
 
-static int load_workload(const char *folder, const char *name, struct workload **ret)
+static int load_workload(const char *folder, const char *name, uint32_t sms, struct workload **ret)
 {
 	struct workload_error error;
 	char path[512];
@@ -50,6 +50,8 @@ static int load_workload(const char *folder, const char *name, struct workload *
 	r = workload_load(path, ret, &error);
 	if (r)
 		(void)fprintf(stderr, "%s:%d: %s\n", error.file, error.line, error.msg);
+	else
+		workload_restate(*ret, sms);
 	return r;
 }
 
@@ -67,12 +69,13 @@ static int load_gaps(struct suite_catalog *catalog, const char *folder)
 
 static int load_workloads(struct suite_catalog *catalog, const char *folder)
 {
-	int r = load_workload(folder, "decode", &catalog->decode);
+	uint32_t sms = catalog->device[SUITE_MPS].sms;
+	int r = load_workload(folder, "decode", sms, &catalog->decode);
 
 	for (int i = 0; !r && i < SUITE_LC; i++)
-		r = load_workload(folder, suite_lc_name[i], &catalog->lc[i]);
+		r = load_workload(folder, suite_lc_name[i], sms, &catalog->lc[i]);
 	for (int i = 0; !r && i < SUITE_BE; i++)
-		r = load_workload(folder, suite_be_name[i], &catalog->be[i]);
+		r = load_workload(folder, suite_be_name[i], sms, &catalog->be[i]);
 	return r ? r : load_gaps(catalog, folder);
 }
 
