@@ -90,6 +90,7 @@ struct turn {
 	enum turn_state state;
 	struct gate *gate; /* NULL when free */
 	uint64_t opened_ns, closed_ns;
+	uint64_t opened_others_ns; /* what those who take no turns had used by then */
 	uint64_t start_launched_ns;
 	uint64_t quantum_ns;
 	/* Since when others wait, all the time (0: they do not), and what was used by then, by the
@@ -122,6 +123,9 @@ struct device {
 	uint64_t next_ns;     /* when the policy wants to look again */
 	/* Side by side: the last round, and what gates beside it had used by then */
 	uint64_t looked_ns, looked_others_ns;
+	/* Turns: what gates beside have left lately, as of a look and what they had used by then */
+	int64_t left; /* of 2^20 */
+	uint64_t left_at_ns, left_others_ns;
 	struct slo_device slo;
 	struct pairs_device pairs;
 	struct quota_round quota;

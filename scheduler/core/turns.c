@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "turns.h"
 
+#include "lag.h"
+
 #include "sluice/pages.h"
 
 #define LINGER_NS 300000ull /* nothing launched for so long: has nothing to launch */
@@ -12,7 +14,7 @@
 #define POLL_BUSY_NS 5000000ull
 #define POLL_LIGHT_NS 500000ull
 #define DRAIN_MAX_NS GATE_FLIGHT_MAX_NS
-#define WALL_RATIO 4u /* a turn lasts at most so many quantums of wall time when others wait */
+#define CLOCK_RATIO 4u /* a turn lasts at most so many quantums of usable time when others wait */
 
 /* Waits for a turn, and may have one. */
 static bool turn_waits(struct gate *gate, const struct turn_terms *terms, uint64_t now_ns)
@@ -62,70 +64,48 @@ static bool turn_is_drained(struct turn *turn, uint64_t now_ns)
 	return turn_is_overdue(gate, gate->closed_ns, now_ns);
 }
 
-/* The holder's quantum, in proportion to the least share among those active. */
-static uint64_t turn_quantum_ns(struct engine *engine, struct device *device,
-				const struct gate *gate)
-{
-	uint32_t least = ENTITLE_WHOLE, own = gate->share->entitled_permille;
-	uint64_t quantum_ns;
-
-	for (uint32_t t = 0; t < engine->tenants; t++) {
-		struct share *share =
-			engine->tenant[t] ? &engine->tenant[t]->on[device->index] : NULL;
-		if (share && share->active && share->entitled_permille < least)
-			least = share->entitled_permille;
-	}
-	if (!least || own < least)
-		return TURN_QUANTUM_NS;
-	quantum_ns = TURN_QUANTUM_NS * own / least;
-	return quantum_ns < TURN_QUANTUM_NS * TURN_QUANTUM_RATIO
-		       ? quantum_ns
-		       : TURN_QUANTUM_NS * TURN_QUANTUM_RATIO;
-}
-
 /* Is `gate` to be served before `best`? */
-static bool turn_is_before(const struct gate *gate, const struct gate *best)
+static bool turn_is_before(const struct lag *lag, const struct gate *gate, const struct gate *best)
 {
 	if (!best)
 		return true;
 	if (gate->share != best->share)
-		return gate->share->virtual_ns < best->share->virtual_ns;
+		return lag_ns(lag, gate->share, 0) > lag_ns(lag, best->share, 0);
 	return gate->closed_ns < best->closed_ns;
 }
 
-/* Who waits comes first; with nobody waiting, anyone, so that its first launch is not held. */
-static struct gate *turn_pick(struct device *device, const struct turn_terms *terms,
-			      uint64_t now_ns)
+/* Of those who wait, or of all: so that, with nobody waiting, a first launch is not held. */
+static struct gate *turn_first(struct device *device, const struct turn_terms *terms,
+			       const struct lag *lag, bool waits, uint64_t now_ns)
 {
-	struct gate *waiting = NULL, *any = NULL;
+	struct gate *first = NULL;
 
 	for (uint32_t i = 0; i < device->gates; i++) {
 		struct gate *gate = device->gate[i];
 
-		if (!terms->member(gate) || gate_is_paused(gate))
+		if (gate == device->turn.gate || !terms->member(gate) || gate_is_paused(gate) ||
+		    (waits && !turn_waits(gate, terms, now_ns)))
 			continue;
-		if (turn_waits(gate, terms, now_ns) && turn_is_before(gate, waiting))
-			waiting = gate;
-		if (turn_is_before(gate, any))
-			any = gate;
+		if (turn_is_before(lag, gate, first))
+			first = gate;
 	}
-	return waiting ? waiting : any;
+	return first;
 }
 
-static void turn_open(struct engine *engine, struct device *device, struct gate *gate,
-		      uint64_t now_ns)
+static void turn_open(struct device *device, const struct turn_terms *terms, struct gate *gate,
+		      const struct lag *lag, uint64_t now_ns)
 {
 	struct turn *turn = &device->turn;
+	uint64_t quantum_ns = lag_quantum_ns(lag, device, gate->share);
 
 	*turn = (struct turn){.state = TURN_OPEN,
 			      .gate = gate,
 			      .opened_ns = now_ns,
+			      .opened_others_ns = entitle_others_ns(device, terms->member),
 			      .start_launched_ns = gate->usage.launched_ns,
-			      .quantum_ns = turn_quantum_ns(engine, device, gate)};
+			      .quantum_ns = quantum_ns ? quantum_ns : TURN_QUANTUM_NS};
 	/* The time to launch something starts now. */
 	gate->moved_ns = gate->launched_at_ns = now_ns;
-	if (gate->share->virtual_ns > device->virtual_ns)
-		device->virtual_ns = gate->share->virtual_ns;
 }
 
 static void turn_close(struct device *device, uint64_t now_ns)
@@ -174,7 +154,49 @@ static void turn_charge(struct device *device, const struct turn_terms *terms, u
 			entitle_virtual_ns(turn->gate->share, usable_ns - used_ns);
 }
 
-static bool turn_is_over(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
+/* Without what latency processes took of it: nobody else could have used that. */
+static uint64_t turn_lasted_ns(const struct device *device, const struct turn_terms *terms,
+			       uint64_t now_ns)
+{
+	return entitle_unused_ns(now_ns - device->turn.opened_ns,
+				 entitle_others_ns(device, terms->member),
+				 device->turn.opened_others_ns);
+}
+
+static uint64_t turn_clock_ns(const struct turn *turn)
+{
+	return CLOCK_RATIO *
+	       (turn->quantum_ns > TURN_QUANTUM_NS ? turn->quantum_ns : TURN_QUANTUM_NS);
+}
+
+/*
+ * While a latency process is active nothing of the holder's runs: whoever is farther behind by then
+ * may as well be next. Such a change costs nothing, since the device changes processes anyway.
+ */
+static bool turn_is_free_to_change(struct engine *engine, struct device *device,
+				   const struct turn_terms *terms, uint64_t now_ns)
+{
+	const struct gate *holder = device->turn.gate, *first;
+	bool active = false;
+	struct lag lag;
+
+	for (uint32_t i = 0; i < device->gates; i++) {
+		const struct gate *gate = device->gate[i];
+
+		active |= gate->told_counts && gate->usage.active && gate->read_ns == now_ns;
+	}
+	if (!active)
+		return false;
+	lag = lag_survey(engine, device);
+	first = turn_first(device, terms, &lag, true, now_ns);
+	return first && first->share != holder->share &&
+	       lag_ns(&lag, first->share, 0) >
+		       lag_ns(&lag, holder->share, gate_in_flight_ns(holder)) +
+			       (int64_t)lag_ahead_ns(device) / 4;
+}
+
+static bool turn_is_over(struct engine *engine, struct device *device,
+			 const struct turn_terms *terms, uint64_t now_ns)
 {
 	struct turn *turn = &device->turn;
 	struct gate *gate = turn->gate;
@@ -183,11 +205,33 @@ static bool turn_is_over(struct device *device, const struct turn_terms *terms, 
 		return true;
 	if (!turn_is_waited_for(device, terms, now_ns))
 		return false;
-	if (turn_is_idle(gate, now_ns) || entitle_left_ns(gate, now_ns) == 0 ||
-	    gate->usage.launched_ns - turn->start_launched_ns >= turn->quantum_ns)
+	if (turn_is_idle(gate, now_ns)) {
+		/* It asked for a turn and had no use for it: that costs what it takes too. */
+		turn->by_clock = gate->usage.launched_ns == turn->start_launched_ns;
 		return true;
-	turn->by_clock = now_ns - turn->opened_ns >= WALL_RATIO * turn->quantum_ns;
+	}
+	if (entitle_left_ns(gate, now_ns) == 0 ||
+	    gate->usage.launched_ns - turn->start_launched_ns >= turn->quantum_ns ||
+	    turn_is_free_to_change(engine, device, terms, now_ns))
+		return true;
+	turn->by_clock = turn_lasted_ns(device, terms, now_ns) >= turn_clock_ns(turn);
 	return turn->by_clock;
+}
+
+static void turn_next(struct engine *engine, struct device *device, const struct turn_terms *terms,
+		      uint64_t now_ns)
+{
+	struct lag lag = lag_survey(engine, device);
+	struct gate *next;
+
+	device->turn.gate = NULL;
+	next = turn_first(device, terms, &lag, true, now_ns);
+	if (!next)
+		next = turn_first(device, terms, &lag, false, now_ns);
+	if (!next)
+		return;
+	turn_open(device, terms, next, &lag, now_ns);
+	(void)turn_is_waited_for(device, terms, now_ns);
 }
 
 static uint64_t turn_min(uint64_t a, uint64_t b)
@@ -266,22 +310,18 @@ void turns_decide(struct engine *engine, struct device *device, const struct tur
 	struct turn *turn = &device->turn;
 
 	entitle_round(engine, device, terms->member, now_ns);
+	lag_look(device, terms->member, now_ns);
 	/* It bypasses by now, or is of another class: nobody can wait for it to drain. */
 	if (turn->gate && !terms->member(turn->gate))
 		turns_forget(device, turn->gate);
-	if (turn->state == TURN_OPEN && turn_is_over(device, terms, now_ns))
+	if (turn->state == TURN_OPEN && turn_is_over(engine, device, terms, now_ns))
 		turn_close(device, now_ns);
 	if (turn->state == TURN_DRAINING && turn_is_drained(turn, now_ns)) {
 		turn_charge(device, terms, now_ns);
 		turn->state = TURN_FREE;
 	}
-	if (turn->state == TURN_FREE) {
-		struct gate *next = turn_pick(device, terms, now_ns);
-
-		turn->gate = NULL;
-		if (next)
-			turn_open(engine, device, next, now_ns);
-	}
+	if (turn->state == TURN_FREE)
+		turn_next(engine, device, terms, now_ns);
 	if (turn->state == TURN_OPEN)
 		turn_grant(device, terms, now_ns);
 	else if (turn->state == TURN_DRAINING)

@@ -11,8 +11,8 @@ static struct world world;
 
 static const struct policy *const policies[] = {&policy_share, &policy_slo};
 
-static const enum world_lie lies[] = {WORLD_WANTS_ONLY, WORLD_DRIPS, WORLD_CLAIMS_ALL,
-				      WORLD_CREEPS};
+static const enum world_lie lies[] = {WORLD_WANTS_ONLY, WORLD_DRIPS, WORLD_CLAIMS_ALL, WORLD_CREEPS,
+				      WORLD_BLINKS};
 
 /* Tenant 1 is honest and always has work; tenant 2's process lies. */
 static void begin(const struct policy *policy, bool mps, enum world_lie lie)

@@ -65,6 +65,34 @@ START_TEST(test_short_term_share)
 }
 END_TEST
 
+/* Of four a round of all their turns is as short, whatever they are entitled to. */
+START_TEST(test_short_term_share_of_four)
+{
+	uint64_t before[4], worst = 0;
+
+	world_begin(&world, &policy_share, false);
+	for (uint32_t i = 0; i < 4; i++) {
+		world_tenant(&world, i + 1, world_plain(100 * (4 - i)));
+		world_join(&world, i + 1, false, 50000 + 200000 * i);
+	}
+	world_run(&world, WORLD_S);
+	for (int window = 0; window < 100; window++) {
+		for (uint32_t i = 0; i < 4; i++)
+			before[i] = world.proc[i].done_ns;
+		world_run(&world, 30 * WORLD_MS);
+		for (uint32_t i = 0; i < 4; i++) {
+			uint64_t got = world.proc[i].done_ns - before[i];
+			uint64_t share = 3 * WORLD_MS * (4 - i);
+			uint64_t error = got > share ? got - share : share - got;
+
+			worst = error > worst ? error : worst;
+		}
+	}
+	ck_assert_uint_le(worst, 6 * WORLD_MS);
+	world_end(&world);
+}
+END_TEST
+
 START_TEST(test_four_tenants)
 {
 	for (int mps = 0; mps < 2; mps++) {
@@ -392,6 +420,7 @@ int main(void)
 	tcase_add_test(tcase, test_weights_in_turns);
 	tcase_add_test(tcase, test_weights_side_by_side);
 	tcase_add_test(tcase, test_short_term_share);
+	tcase_add_test(tcase, test_short_term_share_of_four);
 	tcase_add_test(tcase, test_four_tenants);
 	tcase_add_test(tcase, test_processes_of_a_tenant);
 	tcase_add_test(tcase, test_cap_of_a_lone_tenant);

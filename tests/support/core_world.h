@@ -33,6 +33,7 @@
 /* What a process says of itself. */
 enum world_lie {
 	WORLD_HONEST,
+	WORLD_BLINKS,	  /* a launch in flight, for ever; and one held, a third of the time */
 	WORLD_WANTS_ONLY, /* a launch is held, for ever; launches nothing. So is one that was stopped */
 	WORLD_DRIPS,	  /* the same, and each look shows a little more launched, none complete */
 	WORLD_CLAIMS_ALL, /* all launched that there can be */
@@ -206,6 +207,11 @@ static inline void world_lie(const struct world *world, struct world_proc *proc,
 	}
 	if (proc->lie == WORLD_CLAIMS_ALL)
 		usage->launched_ns = UINT64_MAX;
+	if (proc->lie == WORLD_BLINKS) {
+		usage->launched_ns = 1;
+		usage->want = world->now_ns / WORLD_MS % 3 == 0;
+		usage->held_ns = 0;
+	}
 }
 
 static inline bool world_wants(const struct world *world, struct world_proc *proc);

@@ -152,7 +152,7 @@ START_TEST(two_that_gain_together_run_side_by_side)
 	run_for(3 * WORLD_S);
 	ck_assert_int_eq(pair_of(0, 1).verdict, PAIR_SHARE);
 	world.beside_permille = 1200;
-	run_for(5 * WORLD_S);
+	run_for(3 * WORLD_S);
 	ck_assert_int_eq(pair_of(0, 1).verdict, PAIR_WAIT);
 	world_end(&world);
 }
@@ -258,8 +258,8 @@ START_TEST(a_latency_tenant_in_between_does_not_spoil_it)
 	world_tenant(&world, 2, chat);
 	proc = world_join(&world, 2, true, COST_NS);
 	proc->burst_ns = 2 * WORLD_MS;
-	proc->rest_ns = 12 * WORLD_MS;
-	run_for(8 * WORLD_S);
+	proc->rest_ns = 30 * WORLD_MS;
+	run_for(4 * WORLD_S);
 	assert_near(pair_of(0, 1).xi_permille, 3333, 6);
 	ck_assert_int_eq(pair_of(0, 1).verdict, PAIR_WAIT);
 	ck_assert(pair_of(0, 1).turns);
