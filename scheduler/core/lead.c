@@ -5,6 +5,9 @@
 
 #define LOOK_NS 1000000ull	  /* between two looks while tenants compete ... */
 #define LOOK_PER_GATE_NS 50000ull /* ... and rarer with many gates: reading them costs time */
+/* A pipe that was full is short of work at a look by chance, between two long launches: so many
+ * looks must find it so before others need not wait for its tenant. */
+#define LOOKS_FREE 3u
 
 /*
  * A tenant that is held although it has room (its window, a latency process, or its own lies) is
@@ -19,6 +22,7 @@ struct lead_field {
 	uint32_t backlogged; /* tenants */
 	uint32_t rivals;     /* tenants that were, at some look since the last slow tick */
 	uint32_t gates;
+	uint64_t look_ns;  /* until the next look */
 	uint64_t least_ns; /* virtual time of the slowest */
 };
 
@@ -56,6 +60,13 @@ static uint64_t lead_usable_ns(struct device *device, const struct lead_terms *t
 	return usable_ns / 1000 * (terms->guard_ns ? FLOOR_GUARDED_PERMILLE : FLOOR_PERMILLE);
 }
 
+/* Wants more than it gets; or did at one of the last looks, and has something in flight still. */
+static bool lead_competes(const struct share *share, uint64_t look_ns, uint64_t now_ns)
+{
+	return share->backlogged || (share->members && share->backlogged_ns &&
+				     now_ns - share->backlogged_ns <= LOOKS_FREE * look_ns);
+}
+
 static struct lead_field lead_survey(struct engine *engine, struct device *device,
 				     const struct lead_terms *terms, uint64_t now_ns)
 {
@@ -77,17 +88,22 @@ static struct lead_field lead_survey(struct engine *engine, struct device *devic
 		gate->share->in_flight_ns += gate_in_flight_ns(gate);
 		gate->share->members += gate_in_flight(gate) || gate->usage.want;
 	}
+	field.look_ns = field.gates * LOOK_PER_GATE_NS;
+	if (field.look_ns < LOOK_NS)
+		field.look_ns = LOOK_NS;
 	for (uint32_t t = 0; t < engine->tenants; t++) {
 		struct share *share =
 			engine->tenant[t] ? &engine->tenant[t]->on[device->index] : NULL;
-		if (share)
-			lead_raise(share, usable_ns);
-		if (share && share->backlogged)
+		if (!share)
+			continue;
+		if (share->backlogged)
 			share->backlogged_ns = now_ns;
-		if (share && share->gates && share->backlogged_ns &&
+		share->backlogged = lead_competes(share, field.look_ns, now_ns);
+		lead_raise(share, usable_ns);
+		if (share->gates && share->backlogged_ns &&
 		    now_ns - share->backlogged_ns <= CORE_SLOW_TICK_NS)
 			field.rivals++;
-		if (!share || !share->backlogged)
+		if (!share->backlogged)
 			continue;
 		field.backlogged++;
 		if (lead_virtual_ns(share) < field.least_ns)
@@ -117,8 +133,9 @@ static uint64_t lead_room_ns(struct gate *gate, const struct lead_field *field, 
 }
 
 static void lead_grant(struct device *device, struct gate *gate, const struct lead_terms *terms,
-		       const struct lead_field *field, uint64_t look_ns, uint64_t now_ns)
+		       const struct lead_field *field, uint64_t now_ns)
 {
+	uint64_t look_ns = field->look_ns;
 	uint64_t lead_ns = LEAD_NS > 2 * look_ns ? LEAD_NS : 2 * look_ns;
 	uint64_t room_ns = lead_room_ns(gate, field, lead_ns, now_ns);
 
@@ -146,17 +163,13 @@ void lead_decide(struct engine *engine, struct device *device, const struct lead
 		 uint64_t now_ns)
 {
 	struct lead_field field;
-	uint64_t look_ns;
 
 	entitle_round(engine, device, terms->member, now_ns);
 	field = lead_survey(engine, device, terms, now_ns);
-	look_ns = field.gates * LOOK_PER_GATE_NS;
-	if (look_ns < LOOK_NS)
-		look_ns = LOOK_NS;
 	for (uint32_t i = 0; i < device->gates; i++) {
 		struct gate *gate = device->gate[i];
 
 		if (terms->member(gate) && !gate_is_paused(gate))
-			lead_grant(device, gate, terms, &field, look_ns, now_ns);
+			lead_grant(device, gate, terms, &field, now_ns);
 	}
 }
