@@ -90,10 +90,10 @@ static int add_order(struct table *table, const struct scenario *scenario,
 static int print_table(const struct scenario *scenario, const struct run_result *result,
 		       size_t columns, FILE *out)
 {
-	struct table table = {.right = 0xffc};
+	struct table table = {.right = 0xffc, .keys = 2};
 	int r = table_row(&table, (const char *[]){"POLICY", "TENANT", "A P50", "A P99", "A OVER",
 						   "A P99.9", "S P50", "S P99", "S OVER", "S P99.9",
-						   "LATE", "OF ALONE", "", NULL});
+						   "LATE", "OF ALONE", "REMARK", NULL});
 
 	for (uint32_t i = 0; !r && i < scenario->orders; i++) {
 		struct report_row row;

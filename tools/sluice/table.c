@@ -62,29 +62,32 @@ static void print_cell(const struct table *table, size_t row, size_t i, size_t w
 	*blanks += rest + 2;
 }
 
-/* How far the columns from `from` on, and the first, fit beside each other: at least one does. */
-static size_t part_end(const size_t *width, size_t columns, size_t from, size_t room)
+/* How far the columns from `from` on fit beside the rows' names: at least one does. */
+static size_t part_end(const size_t *width, size_t columns, size_t keys, size_t from, size_t room)
 {
-	size_t used = from ? width[0] + 2 : 0, to = from;
+	size_t used = 0, to = from;
 
+	for (size_t i = 0; from && i < keys; i++)
+		used += width[i] + 2;
 	do
 		used += width[to++] + 2;
-	while (to < columns && (!room || used + width[to] <= room));
+	while (to < columns && (to < keys || !room || used + width[to] <= room));
 	return to;
 }
 
 void table_print(const struct table *table, size_t columns, FILE *out)
 {
 	size_t width[TABLE_COLUMNS], count, from = 0, to;
+	size_t keys = table->keys ? table->keys : 1;
 
 	find_widths(table, width, &count);
 	for (; from < count; from = to) {
-		to = part_end(width, count, from, columns);
+		to = part_end(width, count, keys, from, columns);
 		for (size_t row = 0; row < table->rows; row++) {
 			size_t blanks = 0;
 
-			if (from)
-				print_cell(table, row, 0, width[0], &blanks, out);
+			for (size_t i = 0; from && i < keys; i++)
+				print_cell(table, row, i, width[i], &blanks, out);
 			for (size_t i = from; i < to; i++)
 				print_cell(table, row, i, width[i], &blanks, out);
 			fputc('\n', out);

@@ -17,11 +17,12 @@ struct table {
 	size_t rows, room;
 	char *(*cell)[TABLE_COLUMNS];
 	unsigned int right; /* bit per column: align right */
+	size_t keys;	    /* first columns that name a row; 0: one */
 };
 
 /* `cells`: TABLE_COLUMNS at most, NULL-terminated. Returns 0 or -ENOMEM. */
 int table_row(struct table *table, const char *const *cells);
-/* A table wider than `columns` is printed in parts, each with the first column; 0: as wide as it is. */
+/* A table wider than `columns` is printed in parts, each with the rows' names; 0: as wide as it is. */
 void table_print(const struct table *table, size_t columns, FILE *out);
 /* Prints lines, those longer than `columns` broken between words; 0: none are. */
 void print_wrapped(const char *lines, size_t columns, FILE *out);
