@@ -131,6 +131,7 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 	futex_lock(&gate->lock);
 	inflight_poll(gate, now_ns);
 	books_look(gate, lane, now_ns, view);
+	view->is_large_copy = hold->is_large_copy;
 	arrival_count(gate, view);
 	hold->reason = gate_decide(view, cost_ns, hold->since_ns, now_ns, &hold->until_ns);
 	if ((hold->reason == GATE_WINDOW || hold->reason == GATE_CREDIT) && view->drawn_ns) {
@@ -171,7 +172,8 @@ static void gate_await(struct gate *gate, struct lane *lane, uint32_t cost_ns, u
 	struct gate_view view;
 
 	do {
-		*ret_hold = (struct gate_hold){.lane = lane};
+		*ret_hold =
+			(struct gate_hold){.lane = lane, .is_large_copy = ret_hold->is_large_copy};
 		while (!gate_try(gate, lane, most_ns, ret_hold, &view))
 			continue;
 		hold_end(gate, ret_hold, ret_hold->now_ns);
@@ -184,7 +186,7 @@ static void gate_await(struct gate *gate, struct lane *lane, uint32_t cost_ns, u
 }
 
 _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream,
-			     uint32_t cost_ns, uint32_t most_ns, bool known)
+			     uint32_t cost_ns, uint32_t most_ns, uint32_t flags)
 {
 	struct gate_hold hold;
 	struct sluice_counters *counters;
@@ -192,6 +194,7 @@ _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream
 	int saved = errno;
 
 	futex_lock(&gate->lock);
+	hold.is_large_copy = flags & GATE_IS_LARGE_COPY;
 	gate_await(gate, lane, cost_ns, most_ns, &hold);
 	books_take(gate, lane, stream, cost_ns, hold.now_ns);
 	counters = &gate->page->counters;
@@ -200,7 +203,9 @@ _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream
 		gate->moved_ns = hold.now_ns;
 		inflight_write_off(gate, hold.now_ns);
 	}
-	if (!known)
+	if (flags & GATE_IS_LARGE_COPY)
+		books_note_copy(gate, cost_ns);
+	if (!(flags & GATE_MEASURED))
 		books_store(&counters->unpredicted, books_load(&counters->unpredicted) + 1);
 	next = gate_wait_next(gate, &hold);
 	futex_unlock(&gate->lock);

@@ -87,11 +87,14 @@ static inline bool gate_lane_is_bound(struct gate *gate, struct lane *lane)
 	       atomic_load_explicit(&gate->page_number, memory_order_acquire);
 }
 
+#define GATE_MEASURED (1u << 0)	     /* its cost has been */
+#define GATE_IS_LARGE_COPY (1u << 1) /* see gate_decide.h */
+
 /* Waits until a launch that may take most_ns may go, then takes cost_ns for it. Keeps errno.
  * Returns the futex word on which the next may wait for the same, or NULL: to be woken when the
  * launch has been made. */
 _Atomic uint32_t *gate_enter(struct gate *gate, struct lane *lane, struct stream_state *stream,
-			     uint32_t cost_ns, uint32_t most_ns, bool known);
+			     uint32_t cost_ns, uint32_t most_ns, uint32_t flags);
 
 /* Takes cost_ns without asking, where gate_is_free: latency tenants, unmanaged devices. */
 void gate_pass(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns);

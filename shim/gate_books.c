@@ -149,6 +149,18 @@ void books_take(struct gate *gate, struct lane *lane, struct stream_state *strea
 	books_store(&gate->page->counters.drained, 0);
 }
 
+/* What another lane launches meanwhile is either before the copy, or moves the sum past it. */
+void books_note_copy(struct gate *gate, uint32_t cost_ns)
+{
+	struct sluice_counters *counters = &gate->page->counters;
+	uint64_t until_ns = page_launched(gate);
+
+	if (books_load(&counters->copies_until_ns) != until_ns - cost_ns)
+		books_store(&counters->copies_from_ns, until_ns - cost_ns);
+	/* Pairs with the arbiter's acquire: a run is never taken for longer than it is. */
+	atomic_store_explicit(&counters->copies_until_ns, until_ns, memory_order_release);
+}
+
 /* Until when the lane's fast path may go on by itself. */
 void books_allow(struct gate *gate, struct lane *lane, uint64_t cost_ns, uint64_t allowance_ns,
 		 uint64_t interval_ns)

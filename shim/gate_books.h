@@ -36,6 +36,9 @@ void books_look(struct gate *gate, const struct lane *lane, uint64_t now_ns,
 void books_take(struct gate *gate, struct lane *lane, struct stream_state *stream, uint32_t cost_ns,
 		uint64_t now_ns);
 
+/* What was taken is a large copy: told from other work, for the arbiter. */
+void books_note_copy(struct gate *gate, uint32_t cost_ns);
+
 /* Until when the lane's fast path may go on by itself, after a launch of cost_ns that is about to be
  * taken. What the lane watches is seen anew. */
 void books_allow(struct gate *gate, struct lane *lane, uint64_t cost_ns, uint64_t allowance_ns,

@@ -65,8 +65,12 @@ static bool is_quiet(const struct gate_view *view, uint64_t cost_ns, uint64_t no
 static enum gate_reason hold_reason(const struct gate_view *view, uint64_t cost_ns, uint64_t now_ns,
 				    uint64_t *ret_until_ns)
 {
+	/* Copy engines are not time-sliced: a turn does not keep them for its holder. */
+	bool in_passing =
+		view->is_large_copy && (view->gate_word & 1) && (view->flags & SLUICE_GRANT_COPIES);
+
 	*ret_until_ns = 0;
-	if ((view->gate_word & 1) || (view->flags & SLUICE_GRANT_PAUSED))
+	if (((view->gate_word & 1) && !in_passing) || (view->flags & SLUICE_GRANT_PAUSED))
 		return GATE_CLOSED;
 	if (view->active && !may_go_beside(view, now_ns)) {
 		*ret_until_ns = view->drain_ns;
@@ -111,8 +115,9 @@ uint64_t gate_allowance(const struct gate_view *view, uint64_t cost_ns, uint32_t
 	uint64_t room_ns = window_ns < credit_ns ? window_ns : credit_ns;
 	uint64_t chunk_ns = UINT64_MAX;
 
-	/* These two hold for a time that is not looked at again on the fast path. */
-	if (view->active || view->quiet_until_ns)
+	/* These two hold for a time that is not looked at again on the fast path; what went through a
+	 * closed gate opens it for nothing else. */
+	if (view->active || view->quiet_until_ns || (view->is_large_copy && (view->gate_word & 1)))
 		return 0;
 	room_ns = room_ns == UINT64_MAX ? room_ns : room_ns > cost_ns ? room_ns - cost_ns : 0;
 	/* What idle lanes have drawn and not used narrows the window: at most a quarter of it. */

@@ -12,6 +12,10 @@
 
 #include "sluice/pages.h"
 
+/* A copy between host and device of so many bytes is a large one: it keeps a copy engine busy, and
+ * no SM, for longer than a change of turn takes. */
+#define GATE_LARGE_COPY (1u << 20)
+
 /* What a decision is made of. */
 struct gate_view {
 	uint32_t gate_word, flags; /* of the grant */
@@ -21,8 +25,9 @@ struct gate_view {
 	uint64_t in_flight_ns; /* launched, not seen complete */
 	uint64_t done_ns;      /* expected end of the work in flight */
 	uint64_t moved_ns;
-	bool active;  /* a latency tenant has work */
-	bool is_told; /* active: what else the page says is of this request already */
+	bool is_large_copy; /* what asks is one */
+	bool active;	    /* a latency tenant has work */
+	bool is_told;	    /* active: what else the page says is of this request already */
 	/* The one to wait for; where none is active, the last that was */
 	const struct sluice_activity_device *activity;
 	uint32_t wake;		/* its futex word, read before its activity was */

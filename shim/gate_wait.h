@@ -20,7 +20,8 @@ struct gate_hold {
 	uint64_t until_ns; /* the predicted opening; 0: unknown */
 	bool counted;	   /* as held: not for the own window, which deprives nobody */
 	bool waited_gate;
-	bool is_governed; /* the reason is the grant's, not the fail mode's */
+	bool is_large_copy; /* what is held */
+	bool is_governed;   /* the reason is the grant's, not the fail mode's */
 	const struct lane *lane;
 	const struct sluice_activity_device *waited; /* the activity; NULL: none */
 };

@@ -52,6 +52,9 @@
 	(1u << 5)		     /* (activity owner) best-effort processes may sleep on
 					    the activity page: wake one when it clears */
 #define SLUICE_GRANT_TRACE (1u << 6) /* each launch is noted in the trace ring */
+#define SLUICE_GRANT_COPIES \
+	(1u << 7) /* it is closed because it is another's turn: large copies between
+		     host and device go all the same */
 
 /* Which activity page counts, and since when. generation 0: slot unused or revoked. */
 struct sluice_activity_ref {
@@ -114,7 +117,11 @@ struct sluice_counters {
 	_Atomic uint64_t sleeping;	  /* threads in a gate now */
 	_Atomic uint64_t drained;	  /* 1: every launch was seen complete */
 	_Atomic uint64_t completed_at_ns; /* when completed_ns last moved; stored before it */
-	_Atomic uint64_t reserved[9];
+	/* The latest run of launches that were all large copies between host and device: what the
+	 * sum of the slots' launched_ns was before the first and after the last of them. Stored in
+	 * this order. Anything launched since is seen by the sum. */
+	_Atomic uint64_t copies_from_ns, copies_until_ns;
+	_Atomic uint64_t reserved[7];
 };
 _Static_assert(sizeof(struct sluice_counters) == 256, "counters");
 

@@ -84,6 +84,8 @@ static struct event_usage gate_believe(const struct gate *gate, const struct eve
 	usage.completed_ns = claim_at_least(gate->usage.completed_ns, claim->completed_ns);
 	if (usage.completed_ns > usage.launched_ns)
 		usage.completed_ns = usage.launched_ns;
+	if (usage.copies_ns > usage.launched_ns - usage.completed_ns)
+		usage.copies_ns = usage.launched_ns - usage.completed_ns;
 	usage.held_ns = claim_at_least(gate->usage.held_ns, claim->held_ns);
 	usage.mem_held_ns = claim_at_least(gate->usage.mem_held_ns, claim->mem_held_ns);
 	return usage;

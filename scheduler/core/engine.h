@@ -82,6 +82,8 @@ struct event_usage {
 	uint64_t held_ns;     /* cumulative time with a launch held, the present hold included */
 	uint64_t mem_held_ns; /* the same of allocations */
 	bool want;	      /* a launch is held now */
+	/* The last so much of what was launched: large copies between host and device */
+	uint64_t copies_ns;
 	/* Latency processes whose activity counts: a request is open; when the last one ended */
 	bool active;
 	uint64_t idle_since_ns;

@@ -41,14 +41,26 @@ static bool turn_is_overdue(const struct gate *gate, uint64_t since_ns, uint64_t
 	return now_ns - since_ns >= wait_ns + SETTLE_NS;
 }
 
+/*
+ * Nothing but copies is in flight, which need none of the SMs: the rest was seen complete, or should
+ * be by now. A thread that waits for a copy sees nothing complete before that has ended.
+ */
+static bool turn_only_copies(const struct gate *gate, uint64_t since_ns, uint64_t now_ns)
+{
+	uint64_t copies_ns = gate->usage.copies_ns;
+
+	return copies_ns && (gate->usage.launched_ns - copies_ns <= gate->usage.completed_ns ||
+			     now_ns - since_ns + copies_ns >= gate->flight_ns + SETTLE_NS);
+}
+
 static bool turn_is_idle(const struct gate *gate, uint64_t now_ns)
 {
+	uint64_t since_ns = gate->moved_ns > gate->closed_ns ? gate->moved_ns : gate->closed_ns;
+
 	if (gate->usage.want || now_ns - gate->launched_at_ns < LINGER_NS)
 		return false;
-	return !gate_in_flight(gate) ||
-	       turn_is_overdue(gate,
-			       gate->moved_ns > gate->closed_ns ? gate->moved_ns : gate->closed_ns,
-			       now_ns);
+	return !gate_in_flight(gate) || turn_only_copies(gate, since_ns, now_ns) ||
+	       turn_is_overdue(gate, since_ns, now_ns);
 }
 
 /* From the close on: one that goes on claiming launches is not waited for longer. */
@@ -58,7 +70,9 @@ static bool turn_is_drained(struct turn *turn, uint64_t now_ns)
 
 	if (now_ns - gate->closed_ns < SETTLE_NS || gate->read_ns < gate->closed_ns + SETTLE_NS)
 		return false;
-	if (!gate_in_flight(gate))
+	/* What it gave way with were copies, and if it launched since, they are. */
+	if (!gate_in_flight(gate) || (gate->gave_way && gate->usage.copies_ns) ||
+	    turn_only_copies(gate, gate->closed_ns, now_ns))
 		return true;
 	turn->by_clock |= turn_is_overdue(gate, gate->closed_ns, now_ns);
 	return turn_is_overdue(gate, gate->closed_ns, now_ns);
@@ -110,11 +124,13 @@ static void turn_open(struct device *device, const struct turn_terms *terms, str
 
 static void turn_close(struct device *device, uint64_t now_ns)
 {
+	struct gate *gate = device->turn.gate;
+
+	gate->gave_way = turn_is_idle(gate, now_ns);
 	device->turn.state = TURN_DRAINING;
 	device->turn.closed_ns = now_ns;
-	device->turn.gate->closed_ns = now_ns;
-	device->turn.gate->flight_ns = gate_in_flight_ns(device->turn.gate);
-	device->turn.gate->gave_way = turn_is_idle(device->turn.gate, now_ns);
+	gate->closed_ns = now_ns;
+	gate->flight_ns = gate_in_flight_ns(gate);
 }
 
 /* Do others wait, and since when? */
@@ -304,6 +320,22 @@ static void turn_watch_periods(struct device *device, const struct turn_terms *t
 	}
 }
 
+/* Copy engines are not time-sliced: a turn does not keep them for its holder. Whoever has a limit of
+ * its own waits with all it has. */
+static void turn_let_copies(struct device *device, const struct turn_terms *terms, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < device->gates; i++) {
+		struct gate *gate = device->gate[i];
+
+		if (!terms->member(gate) || gate->next.open || gate_is_paused(gate) ||
+		    entitle_left_ns(gate, now_ns) != CORE_NO_LIMIT)
+			continue;
+		gate->next.flags |= SLUICE_GRANT_COPIES;
+		gate->next.window_ns = terms->window_ns;
+		gate->next.guard_ns = terms->guard_ns;
+	}
+}
+
 void turns_decide(struct engine *engine, struct device *device, const struct turn_terms *terms,
 		  uint64_t now_ns)
 {
@@ -326,6 +358,7 @@ void turns_decide(struct engine *engine, struct device *device, const struct tur
 		turn_grant(device, terms, now_ns);
 	else if (turn->state == TURN_DRAINING)
 		turn_watch_drain(device, now_ns);
+	turn_let_copies(device, terms, now_ns);
 	turn_watch_periods(device, terms, now_ns);
 }
 

@@ -35,8 +35,9 @@ uint64_t reading_launched_ns(struct process *process, uint32_t local)
 
 /*
  * A thorough reading looks at every slot; a quick one at those known to be in use, and is made
- * thorough when it would say that nothing is in flight. `completed` is read first: what completes
- * meanwhile was launched by then.
+ * thorough when it would say that nothing is in flight, or nothing but copies. `completed` is read
+ * first: what completes meanwhile was launched by then. The copies are, too: what is launched
+ * meanwhile moves the sum past them.
  */
 struct event_usage reading_take(struct process *process, uint32_t local, bool thorough,
 				uint64_t now_ns)
@@ -44,14 +45,18 @@ struct event_usage reading_take(struct process *process, uint32_t local, bool th
 	struct sluice_channel_device *page = process_page(process, local);
 	struct sluice_counters *counters = &page->counters;
 	uint64_t held_since_ns = load(&counters->held_since_ns);
+	uint64_t until_ns = atomic_load_explicit(&counters->copies_until_ns, memory_order_acquire);
+	uint64_t from_ns = load(&counters->copies_from_ns);
 	struct event_usage usage = {0};
 
 	usage.completed_ns = atomic_load_explicit(&counters->completed_ns, memory_order_acquire);
 	usage.completed_at_ns = load(&counters->completed_at_ns);
 	if (!thorough)
 		usage.launched_ns = sum_slots(process, local, process->local[local].slots_seen);
-	if (thorough || usage.launched_ns <= usage.completed_ns)
+	if (thorough || usage.launched_ns <= usage.completed_ns || usage.launched_ns == until_ns)
 		usage.launched_ns = sum_slots(process, local, UINT32_MAX);
+	if (usage.launched_ns == until_ns && from_ns < until_ns)
+		usage.copies_ns = until_ns - from_ns;
 	usage.held_ns = load(&counters->held_ns);
 	usage.mem_held_ns = load(&counters->mem_held_ns);
 	if (held_since_ns && held_since_ns <= now_ns) {

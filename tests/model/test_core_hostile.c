@@ -179,6 +179,31 @@ START_TEST(test_claims_do_not_wrap)
 }
 END_TEST
 
+/* Its turns end early, and what it left in flight runs beside others': all the same it has its part
+ * and no more. */
+START_TEST(test_copies_that_are_none_gain_nothing)
+{
+	for (int bursts = 0; bursts < 2; bursts++) {
+		struct world_proc *liar;
+
+		begin(&policy_share, false, WORLD_HONEST);
+		liar = &world.proc[1];
+		world_tenant(&world, 3, world_plain(100));
+		world_join(&world, 3, false, 100000);
+		liar->lie = WORLD_CLAIMS_COPIES;
+		liar->cost_ns = 100000;
+		liar->burst_ns = bursts ? 1000000 : 0;
+		world_run(&world, 6 * WORLD_S);
+		for (uint32_t i = 0; i < 3; i += 2)
+			ck_assert_msg(world.proc[i].done_ns >= 6 * WORLD_S * 31 / 100,
+				      "bursts %d: %llu ms of 6 s", bursts,
+				      (unsigned long long)(world.proc[i].done_ns / WORLD_MS));
+		ck_assert_uint_le(liar->done_ns, 6 * WORLD_S * 34 / 100);
+		world_end(&world);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("core hostile");
@@ -193,6 +218,7 @@ int main(void)
 	tcase_add_test(tcase, test_time_alone_costs_nothing);
 	tcase_add_test(tcase, test_little_use_saves_nothing);
 	tcase_add_test(tcase, test_claims_do_not_wrap);
+	tcase_add_test(tcase, test_copies_that_are_none_gain_nothing);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -36,8 +36,9 @@ enum world_lie {
 	WORLD_BLINKS,	  /* a launch in flight, for ever; and one held, a third of the time */
 	WORLD_WANTS_ONLY, /* a launch is held, for ever; launches nothing. So is one that was stopped */
 	WORLD_DRIPS,	  /* the same, and each look shows a little more launched, none complete */
-	WORLD_CLAIMS_ALL, /* all launched that there can be */
-	WORLD_CREEPS,	  /* a twentieth of the time used, and more wanted */
+	WORLD_CLAIMS_ALL,    /* all launched that there can be */
+	WORLD_CREEPS,	     /* a twentieth of the time used, and more wanted */
+	WORLD_CLAIMS_COPIES, /* whatever is in flight needs no SM; the rest is true */
 };
 
 /* What a latency process writes into its activity page. */
@@ -192,10 +193,18 @@ static inline void world_leave(struct world *world, struct world_proc *proc)
 		0);
 }
 
+/* About what it launches, and wants. */
+static inline bool world_is_honest(const struct world_proc *proc)
+{
+	return proc->lie == WORLD_HONEST || proc->lie == WORLD_CLAIMS_COPIES;
+}
+
 static inline void world_lie(const struct world *world, struct world_proc *proc,
 			     struct event_usage *usage)
 {
-	if (proc->lie == WORLD_HONEST)
+	if (proc->lie == WORLD_CLAIMS_COPIES)
+		usage->copies_ns = UINT64_MAX;
+	if (world_is_honest(proc))
 		return;
 	usage->want = true;
 	usage->held_ns = world->now_ns;
@@ -301,8 +310,8 @@ static inline void world_launch(struct world *world, uint32_t index)
 		proc->held_ns += world->now_ns - proc->held_from_ns;
 		proc->held_from_ns = 0;
 	}
-	wants |= proc->lie != WORLD_HONEST;
-	by_arbiter = wants && (proc->lie != WORLD_HONEST || !proc->grant.open ||
+	wants |= !world_is_honest(proc);
+	by_arbiter = wants && (!world_is_honest(proc) || !proc->grant.open ||
 			       proc->launched_ns >= proc->grant.credit_ns);
 	if (by_arbiter && !proc->asked_at_ns)
 		proc->asked_at_ns = world->now_ns;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* When a holder of the turn has nothing to launch, and since when. */
+/* When a holder of the turn has nothing to launch, and since when; and what large copies need of it. */
 
 #include <check.h>
 
 #include "core/engine.h"
 #include "core/policy.h"
+#include "sluice/pages.h"
 
 #define US 1000ull
 #define MS 1000000ull
@@ -13,14 +14,17 @@
 #define LOOKED_NS (OPENED_NS + 2 * MS)
 
 static struct engine *engine;
+static struct grant grant[2]; /* as the processes were last told */
 
 static void feed(struct event event)
 {
 	struct action action;
 
 	ck_assert_int_eq(engine_event(engine, &event), 0);
-	while (engine_take(engine, &action))
-		continue;
+	while (engine_take(engine, &action)) {
+		if (action.kind == ACTION_GRANT)
+			grant[action.process] = action.grant;
+	}
 }
 
 static bool is_open(uint32_t tenant)
@@ -114,6 +118,109 @@ START_TEST(a_turn_begins_when_it_is_opened)
 }
 END_TEST
 
+/* ---- large copies ---- */
+
+/* 1 ms of kernels and a copy of 3 ms behind them, launched just before LOOKED_NS; nothing since. */
+static void copy(uint64_t completed_ns, uint64_t copies_ns, bool want, uint64_t after_ns)
+{
+	struct event usage = {.kind = EVENT_USAGE,
+			      .now_ns = LOOKED_NS,
+			      .usage = {.launched_ns = 4 * MS, .copies_ns = copies_ns}};
+
+	begin();
+	feed(usage);
+	feed((struct event){.kind = EVENT_WANT, .process = 1, .now_ns = LOOKED_NS});
+	ck_assert(is_open(0));
+	usage.now_ns += after_ns;
+	usage.usage.completed_ns = completed_ns;
+	usage.usage.want = want;
+	feed(usage);
+	feed((struct event){.kind = EVENT_TIMER, .now_ns = usage.now_ns});
+}
+
+START_TEST(a_holder_with_nothing_but_copies_gives_way)
+{
+	static const struct {
+		uint64_t completed_ns, copies_ns, after_ns;
+		bool want, stays;
+	} cases[] = {
+		{MS, 3 * MS, 300 * US, false, false},
+		{MS, 3 * MS, 299 * US, false, true},	 /* may launch again */
+		{MS, 0, 300 * US, false, true},		 /* no copy, or an older shim */
+		{MS, 3 * MS - 1, 300 * US, false, true}, /* a kernel is left */
+		{MS, 3 * MS, 300 * US, true, true},	 /* has more to launch */
+		/* A thread that waits for its copy sees nothing complete: by then the rest should be. */
+		{0, 3 * MS, 1000 * US + 50 * US, false, false},
+		{0, 3 * MS, 1000 * US, false, true},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		copy(cases[i].completed_ns, cases[i].copies_ns, cases[i].want, cases[i].after_ns);
+		ck_assert_msg(is_open(0) == cases[i].stays, "case %zu", i);
+		end();
+	}
+}
+END_TEST
+
+START_TEST(nobody_waits_for_the_copies)
+{
+	struct event usage = {
+		.kind = EVENT_USAGE,
+		.now_ns = LOOKED_NS + 350 * US,
+		.usage = {.launched_ns = 4 * MS, .completed_ns = MS, .copies_ns = 3 * MS}};
+
+	copy(MS, 3 * MS, false, 300 * US);
+	ck_assert(!is_open(1));
+	/* More copies may go meanwhile; a kernel would have to be waited for. */
+	usage.usage.launched_ns += MS;
+	usage.usage.copies_ns += MS;
+	feed(usage);
+	feed((struct event){.kind = EVENT_TIMER, .now_ns = usage.now_ns});
+	ck_assert(is_open(1));
+	ck_assert(!is_open(0));
+	ck_assert(grant[0].flags & SLUICE_GRANT_COPIES);
+	ck_assert(!(grant[1].flags & SLUICE_GRANT_COPIES));
+	end();
+}
+END_TEST
+
+START_TEST(a_kernel_behind_the_copies_is_waited_for)
+{
+	struct event usage = {.kind = EVENT_USAGE,
+			      .now_ns = LOOKED_NS + 350 * US,
+			      .usage = {.launched_ns = 5 * MS, .completed_ns = MS}};
+
+	copy(MS, 3 * MS, false, 300 * US);
+	feed(usage);
+	feed((struct event){.kind = EVENT_TIMER, .now_ns = usage.now_ns});
+	ck_assert(!is_open(1));
+	end();
+}
+END_TEST
+
+/* Not past a pause, nor a limit of one's own. */
+START_TEST(copies_go_where_a_turn_alone_holds_them)
+{
+	struct event_tenant limited = {.managed = true,
+				       .weight = 100,
+				       .gpu_max_permille = 500,
+				       .period_ns = 100 * MS,
+				       .memory_max_bytes = CORE_NO_LIMIT};
+
+	begin();
+	feed((struct event){.kind = EVENT_WANT, .process = 1, .now_ns = LOOKED_NS});
+	ck_assert(grant[1].flags & SLUICE_GRANT_COPIES);
+	feed((struct event){.kind = EVENT_PAUSE, .tenant = 1, .on = true, .now_ns = LOOKED_NS});
+	ck_assert(!(grant[1].flags & SLUICE_GRANT_COPIES));
+	feed((struct event){.kind = EVENT_PAUSE, .tenant = 1, .now_ns = LOOKED_NS});
+	ck_assert(grant[1].flags & SLUICE_GRANT_COPIES);
+	feed((struct event){
+		.kind = EVENT_TENANT, .tenant = 1, .tenant_set = limited, .now_ns = LOOKED_NS});
+	ck_assert(!(grant[1].flags & SLUICE_GRANT_COPIES));
+	end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("core turns");
@@ -124,6 +231,10 @@ int main(void)
 	tcase_add_test(tcase, idle_for_long_gives_way_at_once);
 	tcase_add_test(tcase, busy_or_not_saying_stays);
 	tcase_add_test(tcase, a_turn_begins_when_it_is_opened);
+	tcase_add_test(tcase, a_holder_with_nothing_but_copies_gives_way);
+	tcase_add_test(tcase, nobody_waits_for_the_copies);
+	tcase_add_test(tcase, a_kernel_behind_the_copies_is_waited_for);
+	tcase_add_test(tcase, copies_go_where_a_turn_alone_holds_them);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

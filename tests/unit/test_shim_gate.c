@@ -209,6 +209,36 @@ START_TEST(an_allowance_is_what_is_left_of_the_window)
 }
 END_TEST
 
+/* Nothing but the turn is passed by. */
+START_TEST(a_large_copy_goes_through_a_gate_closed_for_a_turn)
+{
+	view.gate_word = 7;
+	view.is_large_copy = true;
+	ck_assert_int_eq(decide(10), GATE_CLOSED);
+	view.flags |= SLUICE_GRANT_COPIES;
+	ck_assert_int_eq(decide(10), GATE_OPEN);
+	/* What comes behind it has to ask. */
+	ck_assert_uint_eq(gate_allowance(&view, 10, 1), 0);
+	view.in_flight_ns = 300 * US;
+	ck_assert_int_eq(decide(10), GATE_WINDOW);
+	view.in_flight_ns = 0;
+	view.active = true;
+	ck_assert_int_eq(decide(10), GATE_ACTIVE);
+	view.active = false;
+	view.idle_since_ns = NOW - 1;
+	ck_assert_int_eq(decide(10), GATE_GUARD);
+	view.idle_since_ns = 0;
+	view.credit_ns = 0;
+	ck_assert_int_eq(decide(10), GATE_CREDIT);
+	view.credit_ns = UINT64_MAX;
+	view.flags |= SLUICE_GRANT_PAUSED;
+	ck_assert_int_eq(decide(10), GATE_CLOSED);
+	view.flags = SLUICE_GRANT_MANAGED | SLUICE_GRANT_COPIES;
+	view.is_large_copy = false;
+	ck_assert_int_eq(decide(10), GATE_CLOSED);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("shim_gate");
@@ -232,6 +262,7 @@ int main(void)
 	tcase_add_test(tcase, without_a_window_nothing_is_counted);
 	tcase_add_test(tcase, forward_progress_admits_one_when_nothing_moves);
 	tcase_add_test(tcase, an_allowance_is_what_is_left_of_the_window);
+	tcase_add_test(tcase, a_large_copy_goes_through_a_gate_closed_for_a_turn);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -5,6 +5,7 @@
 
 #include "shim_rig.h"
 #include "capture.h"
+#include "gate_decide.h"
 
 #define KERNEL 0x7000
 
@@ -453,6 +454,56 @@ START_TEST(a_large_copy_goes_in_pieces_under_the_gate)
 }
 END_TEST
 
+static void *copy_run(void *closure)
+{
+	static char host[1];
+
+	ck_assert_int_eq(cuMemcpyHtoDAsync_v2(4096, host, GATE_LARGE_COPY / 2, SCRIPT_STREAM(0)),
+			 CUDA_SUCCESS);
+	atomic_store((_Atomic bool *)closure, true);
+	return NULL;
+}
+
+/* The arbiter says so in the grant of who waits for its turn. A kernel waits on, a small copy too. */
+START_TEST(a_large_copy_does_not_wait_for_a_turn)
+{
+	static char host[1];
+	struct sluice_counters *counters = &rig.page->counters;
+	struct rig_launcher launcher;
+	_Atomic bool copied = false;
+	pthread_t thread;
+	uint64_t before_ns;
+
+	rig_teach(KERNEL, 10 * US);
+	rig_launch(KERNEL);
+	atomic_fetch_or(&rig.grant->flags, SLUICE_GRANT_COPIES);
+	fake_gate_set(rig.session, 0, false);
+	before_ns = rig_launched();
+	/* Nine pieces of the largest size, and the rest. */
+	ck_assert_int_eq(cuMemcpyHtoDAsync_v2(4096, host, 38u << 20, SCRIPT_STREAM(0)),
+			 CUDA_SUCCESS);
+	ck_assert_uint_eq(script_count(SCRIPT_COPY), 10);
+	ck_assert_uint_eq(atomic_load(&counters->copies_from_ns), before_ns);
+	ck_assert_uint_eq(atomic_load(&counters->copies_until_ns), rig_launched());
+	ck_assert_uint_gt(rig_launched(), before_ns);
+	ck_assert_uint_eq(atomic_load(&counters->held), 0);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&counters->sleeping) == 1);
+	ck_assert_int_eq(pthread_create(&thread, NULL, copy_run, (void *)&copied), 0);
+	rig_await(atomic_load(&counters->sleeping) == 2);
+	ck_assert(!launcher.done && !copied);
+	fake_gate_set(rig.session, 0, true);
+	rig_launcher_join(&launcher);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	/* What came behind is seen by the sum, and the next run begins anew. */
+	ck_assert_uint_lt(atomic_load(&counters->copies_until_ns), rig_launched());
+	before_ns = rig_launched();
+	cuMemcpyHtoDAsync_v2(4096, host, GATE_LARGE_COPY, SCRIPT_STREAM(0));
+	ck_assert_uint_eq(atomic_load(&counters->copies_from_ns), before_ns);
+	ck_assert_uint_eq(atomic_load(&counters->copies_until_ns), rig_launched());
+}
+END_TEST
+
 START_TEST(an_unattached_process_only_passes_through)
 {
 	uint64_t launches = rig_launches();
@@ -493,6 +544,7 @@ int main(void)
 	tcase_add_test(tcase, a_destroyed_origin_ends_its_capture);
 	tcase_add_test(tcase, a_context_takes_its_captures_with_it);
 	tcase_add_test(tcase, a_large_copy_goes_in_pieces_under_the_gate);
+	tcase_add_test(tcase, a_large_copy_does_not_wait_for_a_turn);
 	tcase_add_test(tcase, an_unattached_process_only_passes_through);
 	suite_add_tcase(suite, tcase);
 	return rig_run(suite);

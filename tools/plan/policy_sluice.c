@@ -23,6 +23,7 @@ enum {
 	OPTION_ARBITER,
 	OPTION_PROGRESS,
 	OPTION_PERIOD,
+	OPTION_COPIES,
 	OPTION_PAIRS,
 	OPTIONS
 };
@@ -47,6 +48,8 @@ static const struct plan_option options[] = {
 	[OPTION_PROGRESS] = {"progress", PLAN_NS, 20000000, 1000000, 10000000000,
 			     "held this long with nothing moving: one launch goes"},
 	[OPTION_PERIOD] = {"period", PLAN_NS, 100000000, 10000000, 10000000000, "of gpu.max"},
+	[OPTION_COPIES] = {"copies", PLAN_FLAG, 1, 0, 1,
+			   "a turn ends where only large copies are left, and does not hold them"},
 	[OPTION_PAIRS] = {"pairs", PLAN_COUNT, PAIRS_ALWAYS, PAIRS_ALWAYS, PAIRS_COMPLETION,
 			  "loops that could overlap take turns: 0 never, 1 where they do less side "
 			  "by side, 2 where they would be done later on the mean"},
@@ -73,6 +76,7 @@ static int sluice_create(struct world *world, const uint64_t *values, const char
 {
 	struct sluice_terms terms = {.policy = policy,
 				     .partitions = values[OPTION_PARTITIONS],
+				     .copies = values[OPTION_COPIES],
 				     .period_ns = values[OPTION_PERIOD],
 				     .progress_ns = values[OPTION_PROGRESS],
 				     .delay_ns = values[OPTION_ARBITER],
@@ -166,11 +170,20 @@ static enum plan_verdict sluice_admit(void *state, struct plan_proc *proc,
 		sluice_cut(sluice, launch);
 		sluice_cap(sluice, seen.active, gate->grant.cap_sms, launch);
 	}
-	if (sluice_gate_ask(gate, &seen, &arbiter->terms, launch->cost_ns / launch->pieces,
-			    world_now(arbiter->world), ret_wake_ns))
+	if (sluice_gate_ask(gate, &seen, &arbiter->terms, launch->op,
+			    launch->cost_ns / launch->pieces, world_now(arbiter->world),
+			    ret_wake_ns))
 		return PLAN_GO;
 	sluice_arbiter_arm(arbiter);
 	return PLAN_HOLD;
+}
+
+static void sluice_launched(void *state, struct plan_proc *proc, const struct plan_launch *launch)
+{
+	struct sluice_arbiter *arbiter = &((struct sluice *)state)->arbiter;
+
+	sluice_gate_launched(&arbiter->gate[proc->index], &arbiter->terms, launch->op,
+			     launch->cost_ns / launch->pieces);
 }
 
 /* Its window may have room now. */
@@ -255,6 +268,7 @@ const struct plan_policy plan_policy_sluice = {
 	.create = slo_create,
 	.destroy = sluice_destroy,
 	.admit = sluice_admit,
+	.launched = sluice_launched,
 	.completed = sluice_completed,
 	.request_begin = sluice_request_begin,
 	.request_end = sluice_request_end,
@@ -270,6 +284,7 @@ const struct plan_policy plan_policy_share = {
 	.create = share_create,
 	.destroy = sluice_destroy,
 	.admit = sluice_admit,
+	.launched = sluice_launched,
 	.completed = sluice_completed,
 	.request_begin = sluice_request_begin,
 	.request_end = sluice_request_end,

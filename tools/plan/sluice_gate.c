@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/sluice_gate.h"
 
+#include "plan/workload.h"
+
 #define WANT_CREDIT_NS 10000000u /* as the shim's gate.c: between two words about credit ... */
 #define WANT_AGAIN_NS 100000000u /* ... and about one and the same hold */
 #define NEAR_NS 1000000u	 /* as gate_wait.c: the longest sleep near an opening */
@@ -15,9 +17,16 @@ static bool gate_is_free(const struct sluice_gate *gate)
 	       !(flags & (SLUICE_GRANT_EXCESS | SLUICE_GRANT_PAUSED));
 }
 
+static bool is_large_copy(const struct sluice_gate_terms *terms, const struct workload_op *op)
+{
+	return terms->copies && op->bytes >= GATE_LARGE_COPY &&
+	       (op->kind == WORKLOAD_COPY_H2D || op->kind == WORKLOAD_COPY_D2H);
+}
+
 static struct gate_view gate_look(const struct sluice_gate *gate,
 				  const struct sluice_activity_seen *seen,
-				  const struct sluice_gate_terms *terms)
+				  const struct sluice_gate_terms *terms,
+				  const struct workload_op *op)
 {
 	const struct plan_proc *proc = gate->proc;
 	uint64_t in_flight_ns = proc->launched_ns - proc->seen_ns;
@@ -33,6 +42,7 @@ static struct gate_view gate_look(const struct sluice_gate *gate,
 		.in_flight_ns = in_flight_ns,
 		.done_ns = proc->moved_ns + in_flight_ns,
 		.moved_ns = proc->moved_ns,
+		.is_large_copy = is_large_copy(terms, op),
 		/* Only best-effort processes map activity pages. */
 		.active = !proc->latency && seen->active,
 		.idle_since_ns = proc->latency || seen->active ? 0 : seen->idle_since_ns,
@@ -97,15 +107,15 @@ static uint64_t gate_look_again_ns(const struct sluice_gate *gate, uint64_t unti
 }
 
 bool sluice_gate_ask(struct sluice_gate *gate, const struct sluice_activity_seen *seen,
-		     const struct sluice_gate_terms *terms, uint64_t cost_ns, uint64_t now_ns,
-		     uint64_t *ret_wake_ns)
+		     const struct sluice_gate_terms *terms, const struct workload_op *op,
+		     uint64_t cost_ns, uint64_t now_ns, uint64_t *ret_wake_ns)
 {
 	struct gate_view view;
 	uint64_t until_ns = 0;
 
 	if (gate_is_free(gate))
 		return true;
-	view = gate_look(gate, seen, terms);
+	view = gate_look(gate, seen, terms, op);
 	gate_meet(gate, &view);
 	gate->reason = gate_decide(&view, cost_ns, gate->proc->held_since_ns, now_ns, &until_ns);
 	if (gate->reason <= GATE_FORCED) {
@@ -117,6 +127,18 @@ bool sluice_gate_ask(struct sluice_gate *gate, const struct sluice_activity_seen
 	gate_tell(gate, terms, now_ns);
 	*ret_wake_ns = gate_look_again_ns(gate, until_ns, now_ns);
 	return false;
+}
+
+void sluice_gate_launched(struct sluice_gate *gate, const struct sluice_gate_terms *terms,
+			  const struct workload_op *op, uint64_t cost_ns)
+{
+	uint64_t before_ns = gate->proc->launched_ns - cost_ns;
+
+	if (!is_large_copy(terms, op))
+		return;
+	if (gate->copies_until_ns != before_ns)
+		gate->copies_from_ns = before_ns;
+	gate->copies_until_ns = gate->proc->launched_ns;
 }
 
 void sluice_gate_begin(struct sluice_gate *gate, uint64_t now_ns)
@@ -146,6 +168,9 @@ struct event_usage sluice_gate_usage(const struct sluice_gate *gate, uint64_t no
 		.launched_ns = gate->proc->launched_ns,
 		.completed_ns = gate->proc->seen_ns,
 		.completed_at_ns = gate->completed_at_ns,
+		.copies_ns = gate->copies_until_ns == gate->proc->launched_ns
+				     ? gate->copies_until_ns - gate->copies_from_ns
+				     : 0,
 		.active = gate->proc->latency && gate->counts && gate->proc->active,
 		.idle_since_ns = gate->proc->idle_since_ns,
 		.held_ns = gate->counted_ns + (gate->counted ? now_ns - gate->counted_since_ns : 0),

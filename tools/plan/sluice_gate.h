@@ -33,6 +33,8 @@ struct sluice_gate {
 	/* The busy period that a best-effort process last met, and with how much in flight. */
 	uint64_t met_since_ns, met_ns;
 	uint64_t rest_launched_ns; /* launched at the last slow tick */
+	/* Of the latest run of large copies: launched before it, and after it. */
+	uint64_t copies_from_ns, copies_until_ns;
 };
 
 /* What a best-effort gate reads from the activity pages. */
@@ -45,12 +47,16 @@ struct sluice_gate_terms {
 	uint64_t progress_ns;
 	uint64_t wake_ns;    /* a thread that sleeps runs so long after it was woken */
 	uint64_t message_ns; /* to the arbiter */
+	bool copies;	     /* large ones are told from other work */
 };
 
 /* True: go. Else *ret_wake_ns: when the thread looks again by itself. */
 bool sluice_gate_ask(struct sluice_gate *gate, const struct sluice_activity_seen *seen,
-		     const struct sluice_gate_terms *terms, uint64_t cost_ns, uint64_t now_ns,
-		     uint64_t *ret_wake_ns);
+		     const struct sluice_gate_terms *terms, const struct workload_op *op,
+		     uint64_t cost_ns, uint64_t now_ns, uint64_t *ret_wake_ns);
+/* A launch of cost_ns has been made. */
+void sluice_gate_launched(struct sluice_gate *gate, const struct sluice_gate_terms *terms,
+			  const struct workload_op *op, uint64_t cost_ns);
 /* A server's request begins: its activity page. */
 void sluice_gate_begin(struct sluice_gate *gate, uint64_t now_ns);
 /* What the process had in flight when it met the busy period; UINT64_MAX: it does not say. */
