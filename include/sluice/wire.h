@@ -283,7 +283,7 @@ struct sluice_msg_status_process {
 	struct sluice_msg_header header;
 	uint32_t device; /* UINT32_MAX: no GPU used yet */
 	uint32_t pid;
-	uint32_t uid;
+	uint32_t uid;	  /* UINT32_MAX: not known, of one that is not under Sluice */
 	uint32_t managed; /* 0: seen on the GPU, not under Sluice */
 	uint32_t state;
 	uint32_t reserved;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -140,19 +141,38 @@ void identity_parse_cgroups(const char *text, char *ret_paths, size_t room)
 	ret_paths[used] = 0;
 }
 
-static void read_program(struct identity *identity)
+static void read_program(pid_t pid, size_t room, char *ret_program)
 {
 	char path[64], target[512];
 	const char *name;
 	ssize_t length;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)identity->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	length = readlink(path, target, sizeof(target) - 1);
 	if (length <= 0)
 		return;
 	target[length] = 0;
 	name = strrchr(target, '/');
-	sluice_wire_text(identity->program, sizeof(identity->program), name ? name + 1 : target);
+	sluice_wire_text(ret_program, room, name ? name + 1 : target);
+}
+
+bool identity_of_stranger(pid_t pid, uid_t *ret_uid, size_t room, char *ret_program)
+{
+	char path[64], text[64];
+	struct stat about;
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	if (pid <= 0 || stat(path, &about))
+		return false;
+	*ret_uid = about.st_uid;
+	*ret_program = 0;
+	read_program(pid, room, ret_program);
+	/* Whose executable is not shown to us: fifteen bytes of it. */
+	if (!*ret_program && read_proc(pid, "comm", text, sizeof(text)) > 0) {
+		text[strcspn(text, "\n")] = 0;
+		sluice_wire_text(ret_program, room, text);
+	}
+	return true;
 }
 
 int identity_of_peer(int fd, struct identity *ret_identity, char *ret_why, size_t room)
@@ -180,7 +200,7 @@ int identity_of_peer(int fd, struct identity *ret_identity, char *ret_why, size_
 				       strerror(-identity.pidfd));
 	if (read_proc(peer.pid, "cgroup", text, sizeof(text)) > 0)
 		identity_parse_cgroups(text, identity.cgroups, sizeof(identity.cgroups));
-	read_program(&identity);
+	read_program(identity.pid, sizeof(identity.program), identity.program);
 	*ret_identity = identity;
 	return 0;
 }

@@ -31,6 +31,9 @@ struct identity {
 int identity_of_peer(int fd, struct identity *ret_identity, char *ret_why, size_t room);
 void identity_finish(struct identity *identity);
 
+/* Of a process that has no connection. True, or false: it is gone, or not to be seen from here. */
+bool identity_of_stranger(pid_t pid, uid_t *ret_uid, size_t room, char *ret_program);
+
 /* Is the process stopped (SIGSTOP, debugger)? */
 bool identity_is_stopped(pid_t pid);
 

@@ -60,6 +60,61 @@ static bool note_target(const struct arbiter *arbiter, uint32_t tenant, char *re
 	return false;
 }
 
+/* The longest launch unit of a best-effort process that is on the device. */
+static const char *longest_unit(const struct arbiter *arbiter, uint32_t device,
+				struct tally *ret_tally)
+{
+	const char *tenant = NULL;
+
+	ret_tally->longest_ns = 0;
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
+		struct process *process = arbiter->process[i];
+		int local = process && !process->latency ? process_local(process, device) : -1;
+		struct tally own;
+
+		if (local < 0 || !reading_tally(process, (uint32_t)local, &own) ||
+		    own.longest_ns <= ret_tally->longest_ns)
+			continue;
+		*ret_tally = own;
+		tenant = process->tenant->conf.name;
+	}
+	return tenant;
+}
+
+/* What is launched as one cannot be held inside: one that meets an arrival costs all of it. */
+static bool note_slack(const struct arbiter *arbiter, uint32_t tenant, char *ret_note, size_t room)
+{
+	const struct config_target *target = &arbiter->tenant[tenant].conf.target;
+	struct engine_slo slo;
+	struct tally longest;
+
+	for (uint32_t device = 0; device < CORE_MAX_DEVICES; device++) {
+		uint64_t alone_ns, slack_ns;
+		const char *owner;
+
+		if (!engine_slo_report(arbiter->engine, tenant, device, &slo))
+			continue;
+		alone_ns = !strncmp(target->of, "range:", 6) ? slo.arrival_alone_ns
+							     : slo.service_alone_ns;
+		slack_ns = alone_ns / 1000 * target->over_permille;
+		if (target->p99_ns)
+			slack_ns = target->p99_ns > alone_ns ? target->p99_ns - alone_ns : 0;
+		if (!alone_ns || !slack_ns)
+			continue;
+		owner = longest_unit(arbiter, device, &longest);
+		if (owner && longest.longest_ns > slack_ns)
+			return note(
+				ret_note, room,
+				"tenant %s: on gpu %u its target leaves %llu us over alone, and "
+				"one launch unit of tenant %s takes %llu us (%.64s)",
+				arbiter->tenant[tenant].conf.name, device,
+				(unsigned long long)(slack_ns / 1000), owner,
+				(unsigned long long)(longest.longest_ns / 1000),
+				*longest.longest ? longest.longest : "unnamed");
+	}
+	return false;
+}
+
 static bool note_tenant(const struct arbiter *arbiter, const struct tenant_entry *entry,
 			uint32_t kind, char *ret_note, size_t room)
 {
@@ -86,6 +141,9 @@ static bool note_tenant(const struct arbiter *arbiter, const struct tenant_entry
 				"\"slo\"",
 				conf->name);
 		return note_target(arbiter, (uint32_t)(entry - arbiter->tenant), ret_note, room);
+	case 3:
+		return !share &&
+		       note_slack(arbiter, (uint32_t)(entry - arbiter->tenant), ret_note, room);
 	default: return false;
 	}
 }
@@ -97,6 +155,20 @@ static uint64_t promised_bytes(const struct arbiter *arbiter)
 	for (uint32_t t = 0; t < CORE_MAX_TENANTS; t++) {
 		if (arbiter->tenant[t].used)
 			bytes += arbiter->tenant[t].conf.memory_min_bytes;
+	}
+	return bytes;
+}
+
+/* Of all that have one; tenants without may take what is there. */
+static uint64_t limits_bytes(const struct arbiter *arbiter)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t t = 0; t < CORE_MAX_TENANTS; t++) {
+		const struct config_tenant *conf = &arbiter->tenant[t].conf;
+
+		if (arbiter->tenant[t].used && conf->memory_max_bytes != UINT64_MAX)
+			bytes += conf->memory_max_bytes;
 	}
 	return bytes;
 }
@@ -127,6 +199,14 @@ static bool note_device(const struct arbiter *arbiter, uint32_t device, uint32_t
 			    "MiB); "
 			    "not all can have it",
 			    device, (unsigned long long)(known->record.memory_bytes >> 20));
+	case 3:
+		return limits_bytes(arbiter) > known->record.memory_bytes &&
+		       note(ret_note, room,
+			    "gpu %u: memory.max of all tenants is %llu MiB together, and the GPU "
+			    "has %llu MiB: not all can have it at once; memory.min is what a "
+			    "tenant can rely on",
+			    device, (unsigned long long)(limits_bytes(arbiter) >> 20),
+			    (unsigned long long)(known->record.memory_bytes >> 20));
 	default: return false;
 	}
 }

@@ -348,9 +348,13 @@ static void status_unmanaged(struct status *status, uint32_t device)
 							.pid = (uint32_t)processes[i].pid,
 							.memory_used_bytes =
 								processes[i].memory_bytes};
+		char program[SLUICE_NAME_MAX] = "";
 
 		if (status_is_ours(arbiter, processes[i].pid, device))
 			continue;
+		if (!identity_of_stranger(processes[i].pid, &row.uid, sizeof(program), program))
+			row.uid = UINT32_MAX;
+		tally_text(row.program, sizeof(row.program), program);
 		status_row(status, &row, SLUICE_MSG_STATUS_PROCESS, sizeof(row));
 	}
 }

@@ -92,8 +92,8 @@ for part in "$@"; do
 	case $part in
 	check-unit) run_unit ;;
 	check-e2e)
-		# Instrumented, the scenes of many processes (30 and up) take longer than their waits
-		# allow on a busy machine; E2E_ALL=1 runs them too.
+		# Instrumented, the scenes of many processes (15, 30 and up) take longer than their
+		# waits allow on a busy machine; E2E_ALL=1 runs them too.
 		if [ -n "${SAN:-}" ] && [ -z "${E2E_ALL:-}" ]; then
 			run_scripts tests/e2e/1[0-46-9]*.sh tests/e2e/2*.sh
 		else

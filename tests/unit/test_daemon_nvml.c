@@ -300,8 +300,10 @@ static int count_others(int fd, uint32_t *ret_ours)
 		if (rows.process[i].managed)
 			continue;
 		others++;
-		ck_assert_uint_eq(rows.process[i].pid, 4711);
+		ck_assert_uint_eq(rows.process[i].pid, (uint32_t)getppid());
 		ck_assert_uint_eq(rows.process[i].memory_used_bytes, 77);
+		ck_assert_str_ne(rows.process[i].program, "");
+		ck_assert_uint_eq(rows.process[i].uid, getuid());
 		ck_assert_str_eq(rows.process[i].tenant, "");
 	}
 	return has_note(&rows, "are not known") ? -1 : others;
@@ -315,7 +317,8 @@ START_TEST(test_unmanaged_processes)
 
 	share_gpu();
 	gpu->process[0] = (struct process_info){.pid = (unsigned int)getpid()};
-	gpu->process[1] = (struct process_info){.pid = 4711, .used_gpu_memory = 77};
+	gpu->process[1] =
+		(struct process_info){.pid = (unsigned int)getppid(), .used_gpu_memory = 77};
 	gpu->count = 2;
 	fixture_nvml = open_fake;
 	fixture_begin("");

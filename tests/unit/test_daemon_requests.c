@@ -8,7 +8,8 @@
 #define CONFIG \
 	"policy = \"slo\";\n" \
 	"tenants = ( { name = \"chat\"; class = \"latency-critical\"; match = { program = " \
-	"\"test_daemon_*\"; }; target = { p99 = \"%s\"; of = \"%s\"; }; } );\n"
+	"\"test_daemon_*\"; }; target = { p99 = \"%s\"; of = \"%s\"; }; }, { name = \"train\"; } " \
+	");\n"
 
 static struct shim chat;
 static struct rows rows;
@@ -111,6 +112,30 @@ START_TEST(test_a_target_that_cannot_be_met_is_named)
 	ck_assert(has_note(&rows, "tenant chat: target not reachable with best-effort closed: on "
 				  "gpu 0 its p99 would be 5.00 ms with nothing beside it"));
 	ck_assert_uint_lt(look()->reachable_p99_ns, 5 * MS + 1);
+	end();
+}
+END_TEST
+
+/* One that has begun runs to its end, however small the window is. */
+START_TEST(test_a_launch_unit_longer_than_the_slack_is_named)
+{
+	static struct shim train;
+	struct sluice_channel_device *page;
+
+	begin("+10 %", "service");
+	shim_join(&train, "train", 0);
+	shim_device(&train, fixture_device(1));
+	page = &train.channel->device[0];
+	memcpy(page->counters.longest_unit, "whole_graph", 12);
+	atomic_store(&page->counters.longest_unit_ns, 499 * SLUICE_NS_PER_US);
+	play(200, 5 * MS, 0);
+	wait_until(look()->slo_state == SLUICE_SLO_STEERED);
+	ck_assert(!has_note(&rows, "one launch unit of tenant"));
+	atomic_store(&page->counters.longest_unit_ns, 501 * SLUICE_NS_PER_US);
+	wait_until((look(), has_note(&rows, "tenant chat: on gpu 0 its target leaves 500 us over "
+					    "alone, and one launch unit of tenant train takes "
+					    "501 us (whole_graph)")));
+	shim_close(&train);
 	end();
 }
 END_TEST
@@ -253,6 +278,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_service_is_learned_and_shown);
 	tcase_add_test(tcase, test_a_target_that_cannot_be_met_is_named);
+	tcase_add_test(tcase, test_a_launch_unit_longer_than_the_slack_is_named);
 	tcase_add_test(tcase, test_late_counts_for_a_relative_target);
 	tcase_add_test(tcase, test_late_counts_once_for_an_absolute_target);
 	tcase_add_test(tcase, test_arrivals_are_told_from_service);

@@ -292,6 +292,26 @@ START_TEST(test_status_after_the_last_death)
 }
 END_TEST
 
+START_TEST(test_note_of_limits_beyond_the_device)
+{
+	struct rows rows;
+	int fd;
+
+	begin(); /* 4 GiB of 16 */
+	fd = tool_connect();
+	status(fd, &rows);
+	ck_assert(!has_note(&rows, "memory.max of all tenants"));
+	fixture_write_config("tenants = ( { name = \"train\"; memory = { max = \"9 GiB\"; }; }, "
+			     "{ name = \"other\"; memory = { max = \"8 GiB\"; }; } );");
+	ck_assert_int_eq(tool_ask_set(fd, SLUICE_MSG_RELOAD, "", "", "", NULL), 0);
+	status(fd, &rows);
+	ck_assert(has_note(&rows, "gpu 0: memory.max of all tenants is 17408 MiB together, and the "
+				  "GPU has 16384 MiB"));
+	close(fd);
+	end();
+}
+END_TEST
+
 START_TEST(test_note_of_a_shim)
 {
 	struct sluice_msg_text note = {
@@ -417,6 +437,7 @@ int main(void)
 	tcase_add_test(tcase, test_status_of_what_may_be);
 	tcase_add_test(tcase, test_status_after_a_death);
 	tcase_add_test(tcase, test_status_after_the_last_death);
+	tcase_add_test(tcase, test_note_of_limits_beyond_the_device);
 	tcase_add_test(tcase, test_note_of_a_shim);
 	tcase_add_test(tcase, test_note_of_another_class);
 	tcase_add_test(tcase, test_note_of_an_absent_process);

@@ -115,7 +115,8 @@ static json_t *process_json(const struct sluice_msg_status_process *row)
 	json_t *object = json_object();
 
 	json_object_set_new(object, "pid", number_json(row->pid));
-	json_object_set_new(object, "uid", number_json(row->uid));
+	json_object_set_new(object, "uid",
+			    row->uid == UINT32_MAX ? json_null() : number_json(row->uid));
 	json_object_set_new(object, "managed", json_boolean(row->managed));
 	json_object_set_new(object, "device",
 			    row->device == UINT32_MAX ? json_null() : number_json(row->device));

@@ -75,7 +75,9 @@ static int add_tenant(struct table *table, const struct sluice_msg_status_tenant
 	if (latency && row->requests)
 		snprintf(late, sizeof(late), "%llu of %llu", (unsigned long long)row->requests_late,
 			 (unsigned long long)row->requests);
-	format_ns(latency ? row->be_in_flight_p99_ns : 0, sizeof(in_flight), in_flight);
+	/* What gates met when latency tenants came: of all of them together. */
+	format_ns(latency && (row->processes || row->requests) ? row->be_in_flight_p99_ns : 0,
+		  sizeof(in_flight), in_flight);
 	snprintf(pressure, sizeof(pressure), "%u.%u %u.%u %u.%u", row->pressure_avg10_permille / 10,
 		 row->pressure_avg10_permille % 10, row->pressure_avg60_permille / 10,
 		 row->pressure_avg60_permille % 10, row->pressure_avg300_permille / 10,
@@ -162,9 +164,14 @@ static void print_processes(const struct status *status, FILE *out)
 	for (size_t i = 0; i < status->processes; i++) {
 		const struct sluice_msg_status_process *row = &status->process[i];
 
-		if (!row->managed)
-			fprintf(out, "not under Sluice: pid %u (%s, uid %u) uses GPU %u\n",
-				row->pid, row->program, row->uid, row->device);
+		if (row->managed)
+			continue;
+		fprintf(out, "not under Sluice: pid %u ", row->pid);
+		if (row->uid == UINT32_MAX)
+			fputs("(of whom nothing is seen from here)", out);
+		else
+			fprintf(out, "(%s, uid %u)", row->program, row->uid);
+		fprintf(out, " uses GPU %u\n", row->device);
 	}
 }
 
