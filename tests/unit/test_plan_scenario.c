@@ -372,6 +372,11 @@ START_TEST(test_report_says_what_happened)
 		json_number_value(json_object_get(
 			json_object_get(json_object_get(serve, "controller"), "level"), "mean")),
 		1.5, 1e-9);
+	/* A relative target is shown as of the figure alone that stands beside it. */
+	ck_assert_double_eq_tol((double)json_integer_value(json_object_get(serve, "target_ns")),
+				1.1 * json_number_value(json_object_get(
+					      json_object_get(serve, "alone_A_p99_ns"), "mean")),
+				2);
 	/* Both loops together run in the idle time and no more. */
 	ck_assert_double_eq_tol(number_at(row, "best_effort", NULL, NULL),
 				number_at(row, "tenants", "train", "throughput_of_alone") +

@@ -54,10 +54,10 @@ static void make_server(const struct run_result *result, uint32_t seeds, uint32_
 	over_doubles(result, seeds, OF(report.level), &tenant->level);
 	over_times(result, seeds, OF(report.window_ns), &tenant->window_ns);
 	over_times(result, seeds, OF(report.guard_ns), &tenant->guard_ns);
-	tenant->target_ns = result[0].tenant[index].target_ns;
 	for (uint32_t i = 0; i < seeds; i++) {
 		const struct run_tenant *one = &result[i].tenant[index];
 
+		tenant->target_ns += one->target_ns;
 		tenant->requests += one->requests;
 		tenant->judged += one->judged;
 		tenant->late += one->late;
@@ -66,6 +66,7 @@ static void make_server(const struct run_result *result, uint32_t seeds, uint32_
 		tenant->has_report |= one->has_report;
 		tenant->unreachable |= one->has_report && one->report.unreachable;
 	}
+	tenant->target_ns /= seeds;
 }
 
 static void make_loop(const struct run_result *result, uint32_t seeds, uint32_t index,

@@ -195,7 +195,8 @@ static const char *const after =
 	"A is latency from arrival, S of service (first launch to drain), both against the same "
 	"arrivals alone; OF ALONE is a best-effort tenant's throughput against what it does alone. "
 	"Figures are means over the seeds, with half of their 95 % interval. sluice-plan(5) "
-	"describes the file.";
+	"describes the file and, under OUTPUT, what each column and remark means; \"open\" beside "
+	"an option of --policies is no bound.";
 
 int cmd_plan(int argc, char **argv)
 {

@@ -2,8 +2,10 @@
 #include "plan_text.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "plan/report.h"
+#include "plan/workload.h"
 #include "table.h"
 
 #define CELL 64
@@ -29,7 +31,13 @@ static void format_mean_ns(const struct metrics_interval *time, size_t size, cha
 
 /* ---- a row per policy and tenant ---- */
 
-static int add_server(struct table *table, const char *label, const char *name,
+/* A decode loop's services are its steps. */
+static bool has_steps(const struct scenario_tenant *tenant)
+{
+	return tenant->workload->steps > 1;
+}
+
+static int add_server(struct table *table, const char *label, const struct scenario_tenant *server,
 		      const struct report_tenant *tenant)
 {
 	char a_p50[CELL], a_p99[CELL], a_over[CELL], a_p999[CELL], s_p50[CELL], s_p99[CELL];
@@ -46,13 +54,16 @@ static int add_server(struct table *table, const char *label, const char *name,
 	if (tenant->unstable)
 		(void)snprintf(a_over, sizeof(a_over), "unstable");
 	if (tenant->target_ns)
-		(void)snprintf(late, sizeof(late), "%llu of %llu", (unsigned long long)tenant->late,
-			       (unsigned long long)tenant->judged);
+		(void)snprintf(late, sizeof(late), "%llu of %llu%s",
+			       (unsigned long long)tenant->late, (unsigned long long)tenant->judged,
+			       has_steps(server) && !server->world.target.from_arrival ? " steps"
+										       : "");
 	if (tenant->has_report)
 		(void)snprintf(note, sizeof(note), "level %.2f%s", tenant->level.mean,
 			       tenant->unreachable ? ", target out of reach" : "");
-	return table_row(table, (const char *[]){label, name, a_p50, a_p99, a_over, a_p999, s_p50,
-						 s_p99, s_over, s_p999, late, "", note, NULL});
+	return table_row(table,
+			 (const char *[]){label, server->world.name, a_p50, a_p99, a_over, a_p999,
+					  s_p50, s_p99, s_over, s_p999, late, "", note, NULL});
 }
 
 static int add_loop(struct table *table, const char *label, const char *name,
@@ -77,12 +88,12 @@ static int add_order(struct table *table, const struct scenario *scenario,
 	for (uint32_t i = 0; i < scenario->tenants; i++)
 		loops += !scenario->tenant[i].world.latency;
 	for (uint32_t i = 0; !r && i < scenario->tenants; i++) {
-		const struct world_tenant *tenant = &scenario->tenant[i].world;
+		const struct scenario_tenant *tenant = &scenario->tenant[i];
 		const char *label = i ? "" : row->order->label;
 
-		r = tenant->latency ? add_server(table, label, tenant->name, &row->tenant[i])
-				    : add_loop(table, label, tenant->name, row, &row->tenant[i],
-					       loops == 1);
+		r = tenant->world.latency ? add_server(table, label, tenant, &row->tenant[i])
+					  : add_loop(table, label, tenant->world.name, row,
+						     &row->tenant[i], loops == 1);
 	}
 	return r;
 }
@@ -109,6 +120,22 @@ static int print_table(const struct scenario *scenario, const struct run_result 
 
 /* ---- the rest ---- */
 
+/* "A p99 28 ms (+10 %)" */
+static void format_target(const struct plan_target *target, uint64_t target_ns, size_t size,
+			  char *ret_text)
+{
+	char time[CELL], over[CELL] = "";
+
+	if (!target_ns) {
+		(void)snprintf(ret_text, size, "none");
+		return;
+	}
+	format_ns(target_ns, sizeof(time), time);
+	if (target->extra_permille)
+		(void)snprintf(over, sizeof(over), " (+%g %%)", target->extra_permille / 10.0);
+	(void)snprintf(ret_text, size, "%s p99 %s%s", target->from_arrival ? "A" : "S", time, over);
+}
+
 static void print_head(const struct scenario *scenario, const struct run_result *result, FILE *out)
 {
 	struct report_row row;
@@ -120,35 +147,65 @@ static void print_head(const struct scenario *scenario, const struct run_result 
 	fputs("\n", out);
 	report_make(scenario, &scenario->order[0], result, &row);
 	for (uint32_t i = 0; i < scenario->tenants; i++) {
+		const struct scenario_tenant *server = &scenario->tenant[i];
 		const struct report_tenant *tenant = &row.tenant[i];
-		char a[CELL], s[CELL], target[CELL];
+		char a[CELL], s[CELL], target[2 * CELL];
 
-		if (!scenario->tenant[i].world.latency)
+		if (!server->world.latency)
 			continue;
 		format_mean_ns(&tenant->alone_a_p99_ns, sizeof(a), a);
 		format_mean_ns(&tenant->alone_s_p99_ns, sizeof(s), s);
-		format_ns(tenant->target_ns, sizeof(target), target);
-		fprintf(out, "%s alone: load %.2f, A p99 %s, S p99 %s; target %s\n",
-			scenario->tenant[i].world.name, tenant->load.mean, a, s,
-			tenant->target_ns ? target : "none");
+		format_target(&server->world.target, tenant->target_ns, sizeof(target), target);
+		fprintf(out, "%s alone: load %.2f, A p99 %s, S p99 %s%s; target %s\n",
+			server->world.name, tenant->load.mean, a, s,
+			has_steps(server) ? " a step" : "", target);
 	}
 	fputc('\n', out);
 }
 
+/* "kernel 17 of train (1.93 ms alone)" */
+static void format_unit(const struct scenario_tenant *tenant, uint32_t key, size_t size,
+			char *ret_text)
+{
+	static const char *const kinds[] = {[WORKLOAD_KERNEL] = "kernel",
+					    [WORKLOAD_COPY_H2D] = "copy",
+					    [WORKLOAD_COPY_D2H] = "copy",
+					    [WORKLOAD_COPY_D2D] = "copy",
+					    [WORKLOAD_GRAPH] = "graph"};
+	const struct workload_op *found = NULL;
+	char time[CELL] = "-";
+
+	for (uint32_t i = 0; i < tenant->workload->n_ops; i++) {
+		const struct workload_op *op = &tenant->workload->ops[i];
+
+		if (op->key == key && (!found || op->ns > found->ns))
+			found = op;
+	}
+	if (found)
+		format_ns(found->ns, sizeof(time), time);
+	(void)snprintf(ret_text, size, "%s %u of %s (%s alone)",
+		       kinds[found ? found->kind : WORKLOAD_KERNEL], key, tenant->world.name, time);
+}
+
 static void print_delay(const struct scenario *scenario, const struct run_delay *delay, FILE *out)
 {
-	const char *server = scenario->tenant[delay->server].world.name;
-	char mean[CELL], worst[CELL];
+	const struct world_tenant *server = &scenario->tenant[delay->server].world;
+	const char *what = has_steps(&scenario->tenant[delay->server]) ? "steps" : "times";
+	char mean[CELL], worst[CELL], unit[4 * CELL];
 
 	format_ns(delay->total_ns / delay->count, sizeof(mean), mean);
 	format_ns(delay->worst_ns, sizeof(worst), worst);
-	if (delay->proc >= scenario->tenants)
-		fprintf(out, "  %s %u times with no best-effort work in flight", server,
-			delay->count);
-	else
-		fprintf(out, "  %s %u times by kernel %u of %s", server, delay->count, delay->key,
-			scenario->tenant[delay->proc].world.name);
-	fprintf(out, ": %s each, %s at worst, %u late\n", mean, worst, delay->late);
+	if (delay->proc >= scenario->tenants) {
+		fprintf(out, "  %s %u %s with no best-effort work in flight", server->name,
+			delay->count, what);
+	} else {
+		format_unit(&scenario->tenant[delay->proc], delay->key, sizeof(unit), unit);
+		fprintf(out, "  %s %u %s by %s", server->name, delay->count, what, unit);
+	}
+	fprintf(out, ": %s each, %s at worst", mean, worst);
+	if (server->target.p99_ns || server->target.extra_permille)
+		fprintf(out, ", %u late", delay->late);
+	fputc('\n', out);
 }
 
 static void print_remarks(const struct scenario *scenario, const struct report_row *row, FILE *out)
@@ -170,8 +227,8 @@ static void print_remarks(const struct scenario *scenario, const struct report_r
 		print_delay(scenario, &row->delay[i], out);
 }
 
-int plan_print(const struct scenario *scenario, const struct run_result *result, size_t columns,
-	       FILE *out)
+static int print_all(const struct scenario *scenario, const struct run_result *result,
+		     size_t columns, FILE *out)
 {
 	int r;
 
@@ -186,5 +243,24 @@ int plan_print(const struct scenario *scenario, const struct run_result *result,
 		report_make(scenario, &scenario->order[i], &result[i * scenario->seeds], &row);
 		print_remarks(scenario, &row, out);
 	}
+	return r;
+}
+
+int plan_print(const struct scenario *scenario, const struct run_result *result, size_t columns,
+	       FILE *out)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int r;
+
+	if (!memory)
+		return -ENOMEM;
+	r = print_all(scenario, result, columns, memory);
+	if (fclose(memory) && !r)
+		r = -ENOMEM;
+	if (!r)
+		print_wrapped(text, columns, out);
+	free(text);
 	return r;
 }
