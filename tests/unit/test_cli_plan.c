@@ -154,7 +154,7 @@ START_TEST(what_is_counted_is_said)
 	result[0].tenant[0].target_ns = result[1].tenant[0].target_ns = 0;
 	text = print(0);
 	ck_assert_ptr_nonnull(strstr(text, "; target none\n"));
-	ck_assert_ptr_null(strstr(text, "late"));
+	ck_assert_ptr_null(strstr(text, " late\n"));
 	free(text);
 }
 END_TEST
