@@ -55,7 +55,8 @@ xml.dom.minidom.parse(sys.argv[2])
 EOP
 
 "$sluice" plan --policies >"$out/policies"
-grep -Eq '[0-9]e\+[0-9]| $' "$out/policies" && fail "figures of --policies are not as elsewhere"
+grep -Eq '[0-9]e\+[0-9]| $' "$out/policies" &&
+	say_bad "figures of --policies are not as elsewhere"
 for policy in native share slo xsched orion tally; do
 	grep -q "^$policy: " "$out/policies" || say_bad "--policies does not list $policy"
 done
@@ -75,6 +76,19 @@ refused "$out/workload.cfg" "workload.cfg:[0-9]*: no workload decodr comes with 
 refused "$out/none.cfg" "none.cfg: cannot read it"
 "$sluice" plan >/dev/null 2>&1
 [ $? -eq 2 ] || say_bad "no file: the exit status is not 2"
-"$sluice" plan --svg /nowhere/x.svg "$small" >/dev/null 2>"$out/err" && say_bad "a picture in no folder was drawn"
-grep -q 'cannot write /nowhere/x.svg' "$out/err" || say_bad "the picture that cannot be written is not named"
+# No picture is begun that cannot be finished: told before anything is played, and what was there stays.
+# undrawn SCENARIO PICTURE WHAT
+undrawn()
+{
+	"$sluice" plan --svg "$2" "$1" >"$out/table" 2>"$out/err"
+	[ $? -eq 1 ] || say_bad "--svg $2 of $1: not refused with status 1"
+	[ -s "$out/table" ] && say_bad "--svg $2 of $1: refused only after it was played"
+	grep -q "$3" "$out/err" || say_bad "--svg $2 of $1: not told \"$3\" but: $(cat "$out/err")"
+}
+undrawn "$small" /nowhere/x.svg 'cannot write /nowhere/x.svg'
+sed '/^policies/,/^);/d' "$small" >"$out/lone.cfg"
+echo 'policies = ( "slo" );' >>"$out/lone.cfg"
+echo kept >"$out/kept.svg"
+undrawn "$out/lone.cfg" "$out/kept.svg" 'a frontier needs'
+[ "$(cat "$out/kept.svg")" = kept ] || say_bad "a picture that was there is gone, and none came for it"
 exit $bad

@@ -413,6 +413,7 @@ START_TEST(test_frontier)
 
 	write_scenario(0, NULL);
 	scenario = load();
+	ck_assert(frontier_is_there(scenario));
 	ck_assert_int_eq(run_scenario(scenario, 0, &result), 0);
 	out = open_memstream(&text, &size);
 	ck_assert_int_eq(frontier_print_svg(scenario, result, out), 0);
@@ -424,6 +425,7 @@ START_TEST(test_frontier)
 	ck_assert_uint_eq(count_of(text, "slo on time slices, level 0.5, window 1 ms"), 1);
 	free(text);
 	scenario->orders = 1;
+	ck_assert(!frontier_is_there(scenario));
 	out = open_memstream(&text, &size);
 	ck_assert_int_eq(frontier_print_svg(scenario, result, out), -EINVAL);
 	fclose(out);

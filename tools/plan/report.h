@@ -40,8 +40,10 @@ void report_make(const struct scenario *scenario, const struct scenario_order *o
 		 const struct run_result *result, struct report_row *ret_row);
 /* 0 or -errno. */
 int report_print_json(const struct scenario *scenario, const struct run_result *result, FILE *out);
+/* Needs a server, a best-effort tenant, and two orders. */
+bool frontier_is_there(const struct scenario *scenario);
 /* Best-effort share against A and S of the first server, a line for each sweep. -EINVAL: there is
- * no server, or no best-effort tenant, or only one order. */
+ * none. */
 int frontier_print_svg(const struct scenario *scenario, const struct run_result *result, FILE *out);
 
 #endif

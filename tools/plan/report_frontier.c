@@ -43,6 +43,11 @@ static void make_points(const struct scenario *scenario, const struct run_result
 	}
 }
 
+bool frontier_is_there(const struct scenario *scenario)
+{
+	return first_server(scenario) >= 0 && has_loop(scenario) && scenario->orders > 1;
+}
+
 int frontier_print_svg(const struct scenario *scenario, const struct run_result *result, FILE *out)
 {
 	char title[160], subtitle[200];
@@ -51,7 +56,7 @@ int frontier_print_svg(const struct scenario *scenario, const struct run_result 
 	struct frontier_point *point;
 	int server = first_server(scenario), r;
 
-	if (server < 0 || !has_loop(scenario) || scenario->orders < 2)
+	if (!frontier_is_there(scenario))
 		return -EINVAL;
 	point = calloc(scenario->orders, sizeof(*point));
 	if (!point)

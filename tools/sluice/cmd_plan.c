@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cmd.h"
+#include "output.h"
 #include "paths.h"
 #include "plan/policy.h"
 #include "plan/report.h"
@@ -123,21 +124,28 @@ static int print_policies(void)
 
 /* ---- a scenario ---- */
 
-static int draw(const char *path, const struct scenario *scenario, const struct run_result *result)
+/* Before the time is spent. */
+static int check_picture(const char *path, const struct scenario *scenario)
 {
-	FILE *out = fopen(path, "we");
 	int r;
 
-	if (!out)
-		return cmd_fail("cannot write %s: %s", path, strerror(errno));
-	r = frontier_print_svg(scenario, result, out);
-	if (fclose(out) && !r)
-		r = -EIO;
-	if (r == -EINVAL)
-		return cmd_fail(
-			"%s: a frontier needs a latency-critical tenant, a best-effort one, "
-			"and two policies or values of a sweep",
-			path);
+	if (!frontier_is_there(scenario))
+		return cmd_fail("%s would be empty: a frontier needs a latency-critical tenant, a "
+				"best-effort one, and two policies or values of a sweep",
+				path);
+	r = output_check(path);
+	return r ? cmd_fail("cannot write %s: %s", path, strerror(-r)) : 0;
+}
+
+static int draw(const char *path, const struct scenario *scenario, const struct run_result *result)
+{
+	struct output output;
+	int r = output_open(&output, path);
+
+	if (!r) {
+		r = frontier_print_svg(scenario, result, output.file);
+		r = output_close(&output, r);
+	}
 	return r ? cmd_fail("cannot write %s: %s", path, strerror(-r)) : 0;
 }
 
@@ -174,6 +182,10 @@ static int play(const struct options *options)
 		return cmd_fail("%s:%d: %s", error.file, error.line, error.msg);
 	if (r)
 		return cmd_fail("%s: %s", error.file, error.msg);
+	if (options->svg && check_picture(options->svg, scenario)) {
+		scenario_finish(scenario);
+		return 1;
+	}
 	r = run_scenario(scenario, options->workers, &result);
 	if (r) {
 		scenario_finish(scenario);
