@@ -76,6 +76,25 @@ refused "$out/workload.cfg" "workload.cfg:[0-9]*: no workload decodr comes with 
 refused "$out/none.cfg" "none.cfg: cannot read it"
 "$sluice" plan >/dev/null 2>&1
 [ $? -eq 2 ] || say_bad "no file: the exit status is not 2"
+# Options that have no effect on what is asked for are wrong usage.
+# misused WHAT ARGUMENT...
+misused()
+{
+	what=$1
+	shift
+	"$sluice" plan "$@" >"$out/table" 2>"$out/err"
+	[ $? -eq 2 ] || say_bad "plan $*: not refused with status 2"
+	grep -q -e "$what" "$out/err" || say_bad "plan $*: not told \"$what\" but: $(cat "$out/err")"
+}
+for option in --seconds=5 --output=x --arrivals=x --socket=x; do
+	misused "${option%=*} goes with --record" "$option" "$small"
+	misused "${option%=*} goes with --record" "$option" --policies
+done
+for option in --json --svg=x.svg --workers=2; do
+	misused "${option%=*} goes with a scenario" "$option" --record=train
+	misused "${option%=*} goes with a scenario" "$option" --policies
+done
+
 # No picture is begun that cannot be finished: told before anything is played, and what was there stays.
 # undrawn SCENARIO PICTURE WHAT
 undrawn()

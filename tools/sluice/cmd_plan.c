@@ -23,6 +23,7 @@ struct options {
 	bool json, policies;
 	uint32_t workers;
 	struct record_options record;
+	const char *of_plays, *of_records; /* an option that is given, and of these alone */
 };
 
 static const struct argp_option option_table[] = {
@@ -38,12 +39,36 @@ static const struct argp_option option_table[] = {
 	{0},
 };
 
+static void note_use(struct options *options, int key)
+{
+	for (const struct argp_option *option = option_table; option->name; option++) {
+		if (option->key != key)
+			continue;
+		if (strchr("jvw", key))
+			options->of_plays = option->name;
+		else if (strchr("oasS", key))
+			options->of_records = option->name;
+	}
+}
+
+/* What has no effect is no option of it. */
+static void check_use(const struct options *options, struct argp_state *state)
+{
+	if (!options->file + !options->policies + !options->record.tenant != 2)
+		argp_usage(state);
+	if (!options->file && options->of_plays)
+		argp_error(state, "--%s goes with a scenario to play", options->of_plays);
+	if (!options->record.tenant && options->of_records)
+		argp_error(state, "--%s goes with --record", options->of_records);
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 	unsigned long number;
 	char *end;
 
+	note_use(options, key);
 	switch (key) {
 	case 'j': options->json = true; return 0;
 	case 'v': options->svg = arg; return 0;
@@ -69,10 +94,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_usage(state);
 		options->file = arg;
 		return 0;
-	case ARGP_KEY_END:
-		if (!options->file + !options->policies + !options->record.tenant != 2)
-			argp_usage(state);
-		return 0;
+	case ARGP_KEY_END: check_use(options, state); return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
