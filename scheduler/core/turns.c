@@ -53,9 +53,14 @@ static bool turn_only_copies(const struct gate *gate, uint64_t since_ns, uint64_
 			     now_ns - since_ns + copies_ns >= gate->flight_ns + SETTLE_NS);
 }
 
+static uint64_t turn_still_since_ns(const struct gate *gate)
+{
+	return gate->moved_ns > gate->closed_ns ? gate->moved_ns : gate->closed_ns;
+}
+
 static bool turn_is_idle(const struct gate *gate, uint64_t now_ns)
 {
-	uint64_t since_ns = gate->moved_ns > gate->closed_ns ? gate->moved_ns : gate->closed_ns;
+	uint64_t since_ns = turn_still_since_ns(gate);
 
 	if (gate->usage.want || now_ns - gate->launched_at_ns < LINGER_NS)
 		return false;
@@ -126,7 +131,8 @@ static void turn_close(struct device *device, uint64_t now_ns)
 {
 	struct gate *gate = device->turn.gate;
 
-	gate->gave_way = turn_is_idle(gate, now_ns);
+	gate->gave_way = turn_is_idle(gate, now_ns) ||
+			 turn_only_copies(gate, turn_still_since_ns(gate), now_ns);
 	device->turn.state = TURN_DRAINING;
 	device->turn.closed_ns = now_ns;
 	gate->closed_ns = now_ns;
@@ -298,8 +304,11 @@ static void turn_grant(struct device *device, const struct turn_terms *terms, ui
 /* While it drains: look about when it should be over. */
 static void turn_watch_drain(struct device *device, uint64_t now_ns)
 {
-	uint64_t due_ns = device->turn.gate->closed_ns + device->turn.gate->flight_ns;
-	uint64_t wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+	const struct gate *gate = device->turn.gate;
+	uint64_t due_ns = gate->closed_ns + gate->flight_ns, wait_ns;
+
+	due_ns -= turn_min(gate->usage.copies_ns, gate->flight_ns);
+	wait_ns = due_ns > now_ns ? due_ns - now_ns : 0;
 
 	wait_ns = wait_ns > POLL_MIN_NS		     ? turn_min(wait_ns, POLL_LONG_NS)
 		  : now_ns == device->turn.closed_ns ? POLL_MIN_NS

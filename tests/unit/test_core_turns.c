@@ -15,6 +15,7 @@
 
 static struct engine *engine;
 static struct grant grant[2]; /* as the processes were last told */
+static uint64_t timer_ns;
 
 static void feed(struct event event)
 {
@@ -24,6 +25,8 @@ static void feed(struct event event)
 	while (engine_take(engine, &action)) {
 		if (action.kind == ACTION_GRANT)
 			grant[action.process] = action.grant;
+		if (action.kind == ACTION_TIMER)
+			timer_ns = action.at_ns;
 	}
 }
 
@@ -198,6 +201,31 @@ START_TEST(a_kernel_behind_the_copies_is_waited_for)
 }
 END_TEST
 
+/* A turn that is used up with a copy: what is behind it in time is not slept through. */
+START_TEST(a_turn_used_up_with_a_copy_is_over_at_once)
+{
+	struct event usage = {.kind = EVENT_USAGE,
+			      .now_ns = LOOKED_NS,
+			      .usage = {.launched_ns = 80 * MS,
+					.completed_ns = 10 * MS,
+					.copies_ns = 70 * MS,
+					.want = true}};
+
+	begin();
+	feed((struct event){.kind = EVENT_WANT, .process = 1, .now_ns = LOOKED_NS});
+	feed(usage);
+	feed((struct event){.kind = EVENT_TIMER, .now_ns = LOOKED_NS});
+	ck_assert(!is_open(0));
+	ck_assert(!is_open(1));
+	ck_assert_uint_le(timer_ns, LOOKED_NS + 100 * US);
+	usage.now_ns = timer_ns;
+	feed(usage);
+	feed((struct event){.kind = EVENT_TIMER, .now_ns = timer_ns});
+	ck_assert(is_open(1));
+	end();
+}
+END_TEST
+
 /* Not past a pause, nor a limit of one's own. */
 START_TEST(copies_go_where_a_turn_alone_holds_them)
 {
@@ -234,6 +262,7 @@ int main(void)
 	tcase_add_test(tcase, a_holder_with_nothing_but_copies_gives_way);
 	tcase_add_test(tcase, nobody_waits_for_the_copies);
 	tcase_add_test(tcase, a_kernel_behind_the_copies_is_waited_for);
+	tcase_add_test(tcase, a_turn_used_up_with_a_copy_is_over_at_once);
 	tcase_add_test(tcase, copies_go_where_a_turn_alone_holds_them);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

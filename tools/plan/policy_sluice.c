@@ -24,6 +24,7 @@ enum {
 	OPTION_PROGRESS,
 	OPTION_PERIOD,
 	OPTION_COPIES,
+	OPTION_COLLECTIVES,
 	OPTION_PAIRS,
 	OPTIONS
 };
@@ -50,6 +51,8 @@ static const struct plan_option options[] = {
 	[OPTION_PERIOD] = {"period", PLAN_NS, 100000000, 10000000, 10000000000, "of gpu.max"},
 	[OPTION_COPIES] = {"copies", PLAN_FLAG, 1, 0, 1,
 			   "a turn ends where only large copies are left, and does not hold them"},
+	[OPTION_COLLECTIVES] = {"collectives", PLAN_FLAG, 0, 0, 1,
+				"kernels that exchange data with other GPUs count as such copies"},
 	[OPTION_PAIRS] = {"pairs", PLAN_COUNT, PAIRS_ALWAYS, PAIRS_ALWAYS, PAIRS_COMPLETION,
 			  "loops that could overlap take turns: 0 never, 1 where they do less side "
 			  "by side, 2 where they would be done later on the mean"},
@@ -77,6 +80,7 @@ static int sluice_create(struct world *world, const uint64_t *values, const char
 	struct sluice_terms terms = {.policy = policy,
 				     .partitions = values[OPTION_PARTITIONS],
 				     .copies = values[OPTION_COPIES],
+				     .collectives = values[OPTION_COLLECTIVES],
 				     .period_ns = values[OPTION_PERIOD],
 				     .progress_ns = values[OPTION_PROGRESS],
 				     .delay_ns = values[OPTION_ARBITER],

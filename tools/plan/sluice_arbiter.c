@@ -237,7 +237,8 @@ int sluice_arbiter_begin(struct sluice_arbiter *arbiter, struct world *world,
 	arbiter->terms = (struct sluice_gate_terms){.progress_ns = terms->progress_ns,
 						    .wake_ns = world_get_config(world)->wake_ns,
 						    .message_ns = terms->delay_ns,
-						    .copies = terms->copies};
+						    .copies = terms->copies,
+						    .collectives = terms->collectives};
 	arbiter->timer_ns = CORE_NEVER;
 	arbiter->tick_ns = CORE_SLOW_TICK_NS;
 	arbiter->gates = world_procs(world);

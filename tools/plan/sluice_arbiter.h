@@ -46,7 +46,7 @@ struct sluice_arbiter {
 
 struct sluice_terms {
 	const char *policy; /* the core's */
-	bool partitions, copies;
+	bool partitions, copies, collectives;
 	enum pairs_test pairs;
 	uint64_t period_ns, progress_ns, delay_ns;
 	struct sluice_fixed fixed;

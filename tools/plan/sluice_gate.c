@@ -19,8 +19,11 @@ static bool gate_is_free(const struct sluice_gate *gate)
 
 static bool is_large_copy(const struct sluice_gate_terms *terms, const struct workload_op *op)
 {
-	return terms->copies && op->bytes >= GATE_LARGE_COPY &&
-	       (op->kind == WORKLOAD_COPY_H2D || op->kind == WORKLOAD_COPY_D2H);
+	if (op->bytes < GATE_LARGE_COPY)
+		return false;
+	if (op->kind == WORKLOAD_KERNEL)
+		return terms->collectives;
+	return terms->copies && (op->kind == WORKLOAD_COPY_H2D || op->kind == WORKLOAD_COPY_D2H);
 }
 
 static struct gate_view gate_look(const struct sluice_gate *gate,
@@ -113,7 +116,8 @@ bool sluice_gate_ask(struct sluice_gate *gate, const struct sluice_activity_seen
 	struct gate_view view;
 	uint64_t until_ns = 0;
 
-	if (gate_is_free(gate))
+	/* A collective is never held, as in the shim. */
+	if (gate_is_free(gate) || (op->kind == WORKLOAD_KERNEL && op->bytes))
 		return true;
 	view = gate_look(gate, seen, terms, op);
 	gate_meet(gate, &view);

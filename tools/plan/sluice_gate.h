@@ -47,7 +47,8 @@ struct sluice_gate_terms {
 	uint64_t progress_ns;
 	uint64_t wake_ns;    /* a thread that sleeps runs so long after it was woken */
 	uint64_t message_ns; /* to the arbiter */
-	bool copies;	     /* large ones are told from other work */
+	bool copies;	     /* large ones are told from other work ... */
+	bool collectives; /* ... and kernels that exchange data with other GPUs, as if they were */
 };
 
 /* True: go. Else *ret_wake_ns: when the thread looks again by itself. */

@@ -32,7 +32,7 @@ enum workload_class { WORKLOAD_UNKNOWN, WORKLOAD_MEMORY, WORKLOAD_COMPUTE };
 
 struct workload_op {
 	uint64_t ns;	  /* of the whole operation alone; a graph: the sum of its nodes */
-	uint64_t bytes;	  /* copies */
+	uint64_t bytes;	  /* copies; kernels: exchanged with other GPUs (a collective) */
 	uint32_t key;	  /* same kernel, same key; from 1 */
 	uint32_t sms;	  /* SMs that hold the whole grid at once; above the device's: waves */
 	uint32_t nodes;	  /* graphs */

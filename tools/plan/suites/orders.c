@@ -3,6 +3,7 @@
 
 static const struct order_scene *const scenes[] = {
 	&order_classes,
+	&order_gaps,
 };
 
 const struct order_scene *order_at(uint32_t index)
