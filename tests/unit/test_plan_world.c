@@ -429,6 +429,7 @@ START_TEST(test_copy_before_a_launch)
 	ck_assert_uint_eq(probe.completions, 1);
 	ck_assert_uint_eq(record.launches, 2);
 	ck_assert_uint_eq(record.done_ns, 2 * MS);
+	ck_assert_uint_eq(record.copies_in, 1);
 	/* It is asked for once, not for each piece. */
 	ck_assert_int_eq(run_copy(2, &record), -EINVAL);
 }

@@ -96,6 +96,7 @@ static void host_copy_in(struct world *world, struct host *host)
 		return;
 	}
 	host_send(world, host, &copy, launch->copy_in_ns, &flight);
+	host->copies_in++;
 }
 
 static void host_note_unit(struct host *host, const struct workload_op *op)

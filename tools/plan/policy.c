@@ -8,8 +8,9 @@
 #include "plan/policies.h"
 
 static const struct plan_policy *const policies[] = {
-	&plan_policy_native, &plan_policy_share, &plan_policy_sluice, &plan_policy_xsched,
-	&plan_policy_orion,  &plan_policy_tally, &plan_policy_tgs,    &plan_policy_pick,
+	&plan_policy_native, &plan_policy_share,     &plan_policy_sluice, &plan_policy_xsched,
+	&plan_policy_orion,  &plan_policy_tally,     &plan_policy_tgs,	  &plan_policy_pick,
+	&plan_policy_order,  &plan_policy_residency,
 };
 
 const struct plan_policy *plan_policy_at(unsigned int index)

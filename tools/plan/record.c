@@ -114,6 +114,7 @@ void world_get_record(const struct world *world, uint32_t proc, struct world_rec
 		.held_ns = host->proc.held_ns - host->start_held_ns,
 		.launches = host->launches - host->start_launches,
 		.pieces = host->pieces - host->start_pieces,
+		.copies_in = host->copies_in,
 		.longest_unit_ns = host->longest_ns,
 		.longest_key = host->longest_key,
 		.unfinished = host->arrived - host->finished,

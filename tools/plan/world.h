@@ -85,6 +85,7 @@ struct world_record {
 	uint64_t measured_ns; /* time from warm-up to the end */
 	uint64_t iterations;  /* loops: complete ones after warm-up */
 	uint64_t held_ns, launches, pieces;
+	uint64_t copies_in;	  /* that the policy put before launches, from 0 on */
 	uint64_t longest_unit_ns; /* nominal */
 	uint32_t longest_key;
 	uint32_t unfinished; /* arrived and not finished at the end */

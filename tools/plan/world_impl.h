@@ -72,7 +72,7 @@ struct host {
 	/* What is measured. */
 	struct vector progress;
 	uint64_t progress_ns; /* nominal, from 0 on */
-	uint64_t iterations, launches, pieces, longest_ns;
+	uint64_t iterations, launches, pieces, copies_in, longest_ns;
 	uint32_t longest_key;
 	uint64_t start_progress_ns, start_iterations, start_held_ns, start_launches, start_pieces;
 };
