@@ -10,7 +10,8 @@ static int add_tenant(struct order_run *run, uint32_t index)
 				      .weight = given->weight ? given->weight : 100,
 				      .gpu_max_permille = 1000,
 				      .target = given->target,
-				      .workload = given->workload};
+				      .workload = given->workload,
+				      .work_sigma_permille = given->work_sigma_permille};
 	struct arrivals_desc desc = given->arrivals;
 	int r = 0;
 

@@ -20,6 +20,7 @@ struct order_tenant {
 	int32_t priority;
 	uint32_t weight;
 	struct plan_target target;
+	uint32_t work_sigma_permille; /* servers: requests differ in length */
 };
 
 struct order_run {

@@ -3,7 +3,9 @@
 
 static const struct order_scene *const scenes[] = {
 	&order_classes,
-	&order_gaps,
+	&order_slo,
+	&order_shed,
+	&order_residency,
 };
 
 const struct order_scene *order_at(uint32_t index)
