@@ -20,12 +20,13 @@ struct frontier_point {
 
 struct frontier {
 	const char *title, *subtitle;
-	double idle; /* 1 - load: the part that is idle alone; 0: no line for it */
+	double idle;		   /* 1 - load: the part that is idle alone; 0: no line for it */
+	double a_target, s_target; /* over alone; NAN: none */
 	const struct frontier_point *point;
 	uint32_t points;
 };
 
-/* 0 or -EIO. */
+/* There is one point at least. 0, -EIO or -ENOMEM. */
 int frontier_draw(const struct frontier *frontier, FILE *out);
 
 #endif

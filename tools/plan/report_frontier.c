@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "plan/frontier_svg.h"
@@ -43,6 +44,25 @@ static void make_points(const struct scenario *scenario, const struct run_result
 	}
 }
 
+static void find_target(const struct scenario *scenario, const struct run_result *result,
+			uint32_t server, struct frontier *frontier)
+{
+	const struct plan_target *target = &scenario->tenant[server].world.target;
+	const struct report_tenant *tenant;
+	struct report_row row;
+	double over;
+
+	frontier->a_target = frontier->s_target = NAN;
+	report_make(scenario, &scenario->order[0], result, &row);
+	tenant = &row.tenant[server];
+	if (!tenant->target_ns)
+		return;
+	over = (double)tenant->target_ns / (target->from_arrival ? tenant->alone_a_p99_ns.mean
+								 : tenant->alone_s_p99_ns.mean) -
+	       1;
+	*(target->from_arrival ? &frontier->a_target : &frontier->s_target) = over;
+}
+
 bool frontier_is_there(const struct scenario *scenario)
 {
 	return first_server(scenario) >= 0 && has_loop(scenario) && scenario->orders > 1;
@@ -62,13 +82,16 @@ int frontier_print_svg(const struct scenario *scenario, const struct run_result 
 	if (!point)
 		return -ENOMEM;
 	make_points(scenario, result, (uint32_t)server, &frontier, point);
+	find_target(scenario, result, (uint32_t)server, &frontier);
 	frontier.point = point;
 	(void)snprintf(title, sizeof(title), "%s: what best-effort work gets, and what %s pays",
 		       scenario->name, scenario->tenant[server].world.name);
-	(void)snprintf(subtitle, sizeof(subtitle),
-		       "simulated: %s; mean of %u seeds of %u requests; dashed: the time that is "
-		       "idle alone",
-		       scenario->config.device.name, scenario->seeds, scenario->requests);
+	(void)snprintf(
+		subtitle, sizeof(subtitle),
+		"simulated: %s; %s%u seed%s of %u requests; dashed: the part of the time that is "
+		"idle without best-effort work",
+		scenario->config.device.name, scenario->seeds == 1 ? "" : "mean of ",
+		scenario->seeds, scenario->seeds == 1 ? "" : "s", scenario->requests);
 	r = frontier_draw(&frontier, out);
 	free(point);
 	return r;
