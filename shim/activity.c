@@ -127,9 +127,21 @@ static uint64_t load(const _Atomic uint64_t *word)
 	return atomic_load_explicit(word, memory_order_relaxed);
 }
 
+/* What the arbiter saw still is this very request, and not the one after it. */
+static bool is_still(const struct gate *gate, const struct sluice_activity_device *device,
+		     uint64_t word)
+{
+	size_t place = (size_t)((const unsigned char *)device - state.base) / PLACE;
+	uint32_t epoch = atomic_load_explicit(
+		&gate->page->grant.activity[place % SLUICE_MAX_ACTIVITY].still_epoch,
+		memory_order_relaxed);
+
+	return epoch && epoch == sluice_activity_epoch(word);
+}
+
 void activity_look(const struct gate *gate, uint64_t now_ns, struct gate_view *view)
 {
-	view->active = false;
+	view->active = view->is_still = false;
 	view->activity = NULL;
 	view->idle_since_ns = view->drain_ns = view->busy_since_ns = 0;
 	for (uint32_t i = 0; i < gate->watch_count; i++) {
@@ -145,6 +157,7 @@ void activity_look(const struct gate *gate, uint64_t now_ns, struct gate_view *v
 			view->activity = device;
 			view->wake = wake;
 			view->busy_since_ns = 0;
+			view->is_still = is_still(gate, device, word);
 			view->is_told = sluice_activity_active(word) != SLUICE_ACTIVITY_RAISED;
 			if (!view->is_told)
 				return;

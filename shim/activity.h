@@ -31,8 +31,8 @@ void activity_drop(const struct sluice_msg_activity *about);
 /* Fills gate->watch with the pages that count now. With gate->lock. */
 void activity_refresh(struct gate *gate);
 
-/* Fills in the view's active, activity, wake, idle_since_ns, drain_ns, busy_since_ns. With
- * gate->lock. */
+/* Fills in the view's active, is_still, activity, wake, idle_since_ns, drain_ns, busy_since_ns.
+ * With gate->lock. */
 void activity_look(const struct gate *gate, uint64_t now_ns, struct gate_view *view);
 
 /* Of the page that a view's activity lies in. */

@@ -35,14 +35,19 @@ static uint64_t credit_room(const struct gate_view *view)
 	return spent_ns < view->credit_ns ? view->credit_ns - spent_ns : 0;
 }
 
-/* Held work may be what the work in flight waits for. Not against `sluice pause`: that was asked. */
+/* Held work may be what the work in flight waits for, or what a latency tenant's does that was to be
+ * done by now. One launch moves moved_ns: the next goes as long after it. Not against `sluice pause`:
+ * that was asked. */
 static bool is_stuck(const struct gate_view *view, uint64_t held_since_ns, uint64_t now_ns)
 {
 	uint64_t since_ns = held_since_ns > view->moved_ns ? held_since_ns : view->moved_ns;
 	uint64_t progress_ns = view->progress_ns ? view->progress_ns : PROGRESS_DEFAULT_NS;
 
-	return held_since_ns && view->in_flight_ns && !(view->flags & SLUICE_GRANT_PAUSED) &&
-	       now_ns >= add(since_ns, progress_ns);
+	if (!held_since_ns || (view->flags & SLUICE_GRANT_PAUSED) ||
+	    now_ns < add(since_ns, progress_ns))
+		return false;
+	return view->in_flight_ns ||
+	       (view->active && view->is_still && now_ns >= add(view->drain_ns, progress_ns));
 }
 
 /* Beside an active tenant: only at the beginning of its busy period, on part of the SMs, and with

@@ -33,6 +33,7 @@ struct gate_view {
 	uint32_t wake;		/* its futex word, read before its activity was */
 	uint64_t idle_since_ns; /* the latest, where none is active; 0: none ever was */
 	uint64_t drain_ns;	/* when the active one is expected to end; 0: unknown */
+	bool is_still;		/* active, and the arbiter sees nothing of it move */
 	uint64_t busy_since_ns; /* the latest busy period's beginning */
 	/* Of the grant: beside an active tenant, so long from there; and an arrival is expected */
 	uint32_t cap_sms;
@@ -42,7 +43,7 @@ struct gate_view {
 
 enum gate_reason {
 	GATE_OPEN,   /* go */
-	GATE_FORCED, /* go: what is in flight may wait for this launch */
+	GATE_FORCED, /* go: what is in flight, here or in the active process, may wait for it */
 	GATE_CLOSED,
 	GATE_CREDIT,
 	GATE_ACTIVE,

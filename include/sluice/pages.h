@@ -56,10 +56,11 @@
 	(1u << 7) /* it is closed because it is another's turn: large copies between
 		     host and device go all the same */
 
-/* Which activity page counts, and since when. generation 0: slot unused or revoked. */
+/* Which activity page counts; generation 0: slot unused or revoked. still_epoch: active in that epoch
+ * of its word, and nothing of its owner's had moved between two looks of the arbiter's; 0: no. */
 struct sluice_activity_ref {
 	_Atomic uint32_t generation;
-	uint32_t reserved;
+	_Atomic uint32_t still_epoch;
 };
 
 /*

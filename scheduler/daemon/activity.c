@@ -39,7 +39,8 @@ static void activity_show(struct process *reader, uint32_t local, uint32_t slot)
 	const struct local_device *source = &watch->owner->local[watch->owner_local];
 	bool counts = watch->seen && source->counts && !source->stale;
 
-	grant_set_activity(reader, local, slot, counts ? watch->owner->generation : 0);
+	grant_set_activity(reader, local, slot, counts ? watch->owner->generation : 0,
+			   source->still_epoch);
 }
 
 /* Hands the owner's page to the reader. Later, at a tick, where the socket is full. */
@@ -195,8 +196,8 @@ int activity_seen(struct process *process, const struct sluice_msg_activity *mes
 	return 0;
 }
 
-/* Tells every reader of the owner's device anew, and wakes who sleeps on the page. */
-static void activity_show_all(struct process *owner, uint32_t owner_local)
+/* Tells every reader of the owner's device anew. */
+static void activity_show_readers(struct process *owner, uint32_t owner_local)
 {
 	struct arbiter *arbiter = owner->arbiter;
 
@@ -212,6 +213,12 @@ static void activity_show_all(struct process *owner, uint32_t owner_local)
 			}
 		}
 	}
+}
+
+/* Tells them, and wakes who sleeps on the page. */
+static void activity_show_all(struct process *owner, uint32_t owner_local)
+{
+	activity_show_readers(owner, owner_local);
 	syscall(SYS_futex, &activity_page(owner, owner_local)->wake, FUTEX_WAKE, INT_MAX, NULL,
 		NULL, 0);
 }
@@ -249,6 +256,25 @@ static bool activity_is_alive(const struct local_device *own, uint64_t word, uin
 	       (own->seen_active || sluice_activity_epoch(word) == own->seen_epoch);
 }
 
+/* Active as at the last look, and neither launched nor completed anything since: it may wait for what
+ * another process holds. Readers look by themselves every few milliseconds. */
+static void activity_look_still(struct process *owner, uint32_t local, uint64_t word,
+				uint64_t launched_ns)
+{
+	struct local_device *own = &owner->local[local];
+	uint64_t completed_ns = atomic_load_explicit(
+		&process_page(owner, local)->counters.completed_ns, memory_order_relaxed);
+	uint32_t epoch = sluice_activity_epoch(word);
+	bool still = sluice_activity_active(word) && own->seen_active && epoch == own->seen_epoch &&
+		     launched_ns == own->seen_launched_ns && completed_ns == own->seen_completed_ns;
+
+	own->seen_completed_ns = completed_ns;
+	if (own->still_epoch == (still ? epoch : 0))
+		return;
+	own->still_epoch = still ? epoch : 0;
+	activity_show_readers(owner, local);
+}
+
 static void activity_look(struct process *owner, uint32_t local, uint64_t now_ns)
 {
 	struct local_device *own = &owner->local[local];
@@ -256,6 +282,8 @@ static void activity_look(struct process *owner, uint32_t local, uint64_t now_ns
 		atomic_load_explicit(&activity_page(owner, local)->word, memory_order_acquire);
 	uint64_t launched_ns = reading_launched_ns(owner, local), still_ns;
 	bool stale;
+
+	activity_look_still(owner, local, word, launched_ns);
 
 	if (activity_is_alive(own, word, launched_ns))
 		own->alive_ns = now_ns;
@@ -318,7 +346,7 @@ static void activity_drop(struct process *reader, uint32_t local, uint32_t slot)
 
 	message.owner_device = watch->owner_local;
 	*watch = (struct watch_slot){0};
-	grant_set_activity(reader, local, slot, 0);
+	grant_set_activity(reader, local, slot, 0, 0);
 	if (!reader->connection)
 		return;
 	sluice_wire_head(&message, SLUICE_MSG_ACTIVITY_DROP, sizeof(message), 0, 0);

@@ -32,9 +32,9 @@ const struct config_key config_arbiter_keys[] = {
 	 "How long an allocation beyond the present credit waits for an arbiter that is gone, "
 	 "before it fails with out of memory."},
 	{"progress", KEY_TIME, 0, ARBITER(progress_ns), 1 * MS, 60 * S, NULL, "20 ms",
-	 "A held launch goes through when nothing in flight has moved for so long: running work "
-	 "may "
-	 "be waiting for it. Counted in status."},
+	 "A held launch goes through when nothing in flight has moved for so long, or a "
+	 "latency-critical process's work has not and should be done: running work may be waiting "
+	 "for it. One in so long; counted in status."},
 	{"lease", KEY_TIME, 0, ARBITER(lease_ns), 100 * MS, 3600 * S, NULL, "10 s",
 	 "A latency-critical process that stays active so long without a sign of life no longer "
 	 "holds the others. One that is stopped loses its hold after a second."},

@@ -80,11 +80,13 @@ void grant_bump_mail(struct process *process)
 	}
 }
 
-void grant_set_activity(struct process *process, uint32_t local, uint32_t slot, uint32_t generation)
+void grant_set_activity(struct process *process, uint32_t local, uint32_t slot, uint32_t generation,
+			uint32_t still_epoch)
 {
 	struct sluice_grant *page = &process_page(process, local)->grant;
 
 	atomic_store_explicit(&page->activity[slot].generation, generation, memory_order_relaxed);
+	atomic_store_explicit(&page->activity[slot].still_epoch, still_epoch, memory_order_relaxed);
 	grant_publish(process, local);
 }
 

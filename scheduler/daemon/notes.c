@@ -8,7 +8,9 @@
 
 /* A note's subject is a tenant, a device, a process or an absent one; each function says whether
  * there is a note about it. Positions: in that order, NOTES_EACH kinds a subject. */
-#define NOTES_EACH 6u
+#define NOTES_EACH 7u
+
+#define FORCED_LATELY_NS (60 * SLUICE_NS_PER_S)
 
 static bool note(char *ret_note, size_t room, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -228,6 +230,29 @@ static uint32_t unseen_owners(const struct arbiter *arbiter, const struct proces
 	return owners > watched ? owners - watched : 0;
 }
 
+/* Something waits for what is held: a program that is better left alone, or a stall. */
+static bool note_forced(const struct arbiter *arbiter, const struct process *process,
+			char *ret_note, size_t room)
+{
+	uint64_t forced = 0, at_ns = 0;
+
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
+		const struct tally_seen *told = &process->local[i].told;
+
+		if (!process->local[i].used)
+			continue;
+		forced += told->forced;
+		at_ns = told->forced_at_ns > at_ns ? told->forced_at_ns : at_ns;
+	}
+	return at_ns && arbiter->now_ns - at_ns < FORCED_LATELY_NS &&
+	       note(ret_note, room,
+		    "tenant %s (pid %d): %llu launches went through a shut gate, the last %llu s "
+		    "ago: work in flight did not move and may have waited for them (progress)",
+		    process->tenant->conf.name, (int)process->identity.pid,
+		    (unsigned long long)forced,
+		    (unsigned long long)((arbiter->now_ns - at_ns) / SLUICE_NS_PER_S));
+}
+
 static bool note_process(const struct arbiter *arbiter, const struct process *process,
 			 uint32_t kind, char *ret_note, size_t room)
 {
@@ -279,6 +304,7 @@ static bool note_process(const struct arbiter *arbiter, const struct process *pr
 		       note(ret_note, room,
 			    "tenant %s (pid %d): counted what cannot be; its figures are ignored",
 			    name, (int)process->identity.pid);
+	case 6: return !process->lies && note_forced(arbiter, process, ret_note, room);
 	default: return false;
 	}
 }

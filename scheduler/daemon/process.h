@@ -34,7 +34,9 @@ struct local_device {
 	uint32_t seen_epoch;
 	bool seen_active;
 	uint64_t seen_launched_ns, alive_ns; /* last sign of life while active */
-	uint64_t seen_requests, request_ns;  /* last request that ended, or idle */
+	uint64_t seen_completed_ns;
+	uint32_t still_epoch; /* nothing of it moved between the last two looks; 0: it did */
+	uint64_t seen_requests, request_ns; /* last request that ended, or idle */
 	bool no_request;
 	uint64_t why_busy_ns, why_end_ns; /* of its busy period, and its last request */
 	uint64_t arrivals_seen;		  /* (best-effort) of its ring, ever */
@@ -119,8 +121,8 @@ void grant_nudge(struct process *process, uint32_t local);
 /* Something waits on the socket. */
 void grant_bump_mail(struct process *process);
 /* Which activity counts: sets the slot's generation. 0: none. */
-void grant_set_activity(struct process *process, uint32_t local, uint32_t slot,
-			uint32_t generation);
+void grant_set_activity(struct process *process, uint32_t local, uint32_t slot, uint32_t generation,
+			uint32_t still_epoch);
 
 /* Whether the process notes its launches. */
 void grant_set_trace(struct process *process, uint32_t local, bool on);

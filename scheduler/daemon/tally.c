@@ -79,6 +79,7 @@ bool tally_page(struct tally *ret_tally, struct sluice_channel_device *page,
 	fresh.requests = ret_tally->requests;
 	fresh.requests_late = ret_tally->requests_late;
 	fresh.forced = ret_tally->forced;
+	fresh.forced_at_ns = fresh.forced == seen->forced ? seen->forced_at_ns : now_ns;
 	fresh.unpredicted = ret_tally->unpredicted;
 	fresh.service = hist_values(&ret_tally->service);
 	fresh.in_flight = hist_values(&ret_tally->in_flight);

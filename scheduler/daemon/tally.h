@@ -31,6 +31,7 @@ struct tally_seen {
 	uint64_t came_ns; /* the page is there since then */
 	uint64_t at_ns;
 	uint64_t requests, requests_late, forced, unpredicted;
+	uint64_t forced_at_ns;	     /* when `forced` was last seen to move; 0: never */
 	uint64_t service, in_flight; /* values in the histograms */
 };
 

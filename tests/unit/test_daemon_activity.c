@@ -24,32 +24,32 @@ static void begin(void)
 	begin_lease("30 s");
 }
 
+static struct shim live; /* the latency process */
 static struct sluice_activity *own_page;
 
 /* A latency process that maps its page; as root it then tries to make another writable mapping. */
 static void play_latency(void *argument)
 {
-	static struct shim shim;
 	struct sluice_msg_activity message;
 	int fd;
 
-	shim_join(&shim, "live", 0);
-	shim_device(&shim, fixture_device(1));
-	fixture_await(shim.fd, SLUICE_MSG_ACTIVITY_OWN, &shim.last);
-	sluice_wire_copy(&shim.last, &message, sizeof(message));
-	fd = shim.last.fd[0];
+	shim_join(&live, "live", 0);
+	shim_device(&live, fixture_device(1));
+	fixture_await(live.fd, SLUICE_MSG_ACTIVITY_OWN, &live.last);
+	sluice_wire_copy(&live.last, &message, sizeof(message));
+	fd = live.last.fd[0];
 	own_page = mmap(NULL, sizeof(*own_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ck_assert_ptr_ne(own_page, MAP_FAILED);
 	ck_assert_uint_eq(own_page->magic, SLUICE_ACTIVITY_MAGIC);
 	ck_assert_uint_eq(own_page->generation, message.generation);
-	fixture_send(shim.fd, &message, SLUICE_MSG_ACTIVITY_MAPPED, sizeof(message), 0);
+	fixture_send(live.fd, &message, SLUICE_MSG_ACTIVITY_MAPPED, sizeof(message), 0);
 	wait_until(fcntl(fd, F_GET_SEALS) & 0x10);
 	ck_assert_ptr_eq(mmap(NULL, sizeof(*own_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
 			 MAP_FAILED);
 	/* The mapping it has goes on. */
 	atomic_store(&own_page->device[0].word, 1);
-	ck_assert(shim_is_open(&shim));
-	ck_assert(atomic_load(&shim.channel->device[0].grant.flags) & SLUICE_GRANT_LATENCY);
+	ck_assert(shim_is_open(&live));
+	ck_assert(atomic_load(&live.channel->device[0].grant.flags) & SLUICE_GRANT_LATENCY);
 }
 
 START_TEST(test_activity_page)
@@ -131,6 +131,60 @@ START_TEST(test_stopped_latency_process)
 }
 END_TEST
 
+static _Atomic bool *moves; /* shared with the latency process */
+
+static void *move_launches(void *unused)
+{
+	for (;; usleep(1000)) {
+		if (atomic_load(moves))
+			atomic_fetch_add(&live.channel->device[0].slot[0].launched_ns, 1);
+	}
+	return unused;
+}
+
+static void play_still(void *argument)
+{
+	pthread_t thread;
+
+	play_latency(argument);
+	atomic_store(&own_page->device[0].word, 5ull << 32 | 1);
+	ck_assert_int_eq(pthread_create(&thread, NULL, move_launches, NULL), 0);
+}
+
+/* What is active and does not move may wait for what a reader holds: the reader's grant says so, of
+ * that epoch, as long as nothing is launched. */
+START_TEST(test_still_activity_is_told)
+{
+	struct sluice_msg_activity see;
+	struct sluice_activity_ref *ref;
+	pid_t latency;
+
+	moves = mmap(NULL, sizeof(*moves), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	ck_assert_ptr_ne(moves, MAP_FAILED);
+	begin();
+	latency = fixture_process(play_still, NULL);
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	fixture_await(a.fd, SLUICE_MSG_ACTIVITY_SEE, &a.last);
+	sluice_wire_copy(&a.last, &see, sizeof(see));
+	sluice_wire_close_fds(&a.last);
+	ref = &a.channel->device[0].grant.activity[see.slot];
+	fixture_send(a.fd, &see, SLUICE_MSG_ACTIVITY_SEEN, sizeof(see), 0);
+	wait_until(atomic_load(&ref->still_epoch) == 5);
+	ck_assert_uint_eq(atomic_load(&ref->generation), see.generation);
+	atomic_store(moves, true);
+	wait_until(!atomic_load(&ref->still_epoch));
+	atomic_store(moves, false);
+	wait_until(atomic_load(&ref->still_epoch) == 5);
+	fixture_kill(latency);
+	wait_until(!atomic_load(&ref->still_epoch));
+	munmap((void *)moves, sizeof(*moves));
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
 static void *move_epoch(void *unused)
 {
 	for (uint64_t epoch = 1;; epoch++) {
@@ -176,6 +230,7 @@ int main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_activity_page);
 	tcase_add_test(tcase, test_stopped_latency_process);
+	tcase_add_test(tcase, test_still_activity_is_told);
 	tcase_add_test(tcase, test_epoch_is_no_sign_of_life);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

@@ -115,6 +115,28 @@ START_TEST(test_status)
 }
 END_TEST
 
+/* Launches that went through a shut gate are news for a minute. */
+START_TEST(test_status_of_forced_launches)
+{
+	struct rows rows;
+	char text[96];
+	int fd;
+
+	snprintf(text, sizeof(text), "tenant train (pid %d): 3 launches went through a shut gate",
+		 (int)getpid());
+	begin();
+	fd = tool_connect();
+	status(fd, &rows);
+	ck_assert(!has_note(&rows, "through a shut gate"));
+	atomic_store(&a.channel->device[0].counters.forced, 3);
+	status(fd, &rows);
+	ck_assert(has_note(&rows, text));
+	ck_assert_uint_eq(row_of(&rows, "train")->forced, 3);
+	close(fd);
+	end();
+}
+END_TEST
+
 /* A page that says what cannot be is not believed any more, also when it says so no longer and when
  * its process has ended; others' figures, and what was in flight for the latency tenant, go on. */
 static void set_late(struct sluice_channel_device *page)
@@ -433,6 +455,7 @@ int main(void)
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_status_without_devices);
 	tcase_add_test(tcase, test_status);
+	tcase_add_test(tcase, test_status_of_forced_launches);
 	tcase_add_loop_test(tcase, test_status_of_a_liar, 0, sizeof(lies) / sizeof(lies[0]));
 	tcase_add_test(tcase, test_status_of_what_may_be);
 	tcase_add_test(tcase, test_status_after_a_death);

@@ -109,6 +109,31 @@ START_TEST(the_owner_s_device_is_looked_at)
 }
 END_TEST
 
+/* As the arbiter has seen it in that epoch; the next request is another matter. */
+START_TEST(an_epoch_is_still_and_the_next_is_not)
+{
+	struct sluice_msg_activity about = {.slot = 3, .generation = 1, .owner_device = 2};
+	struct sluice_activity *page;
+	int fd;
+
+	page = make_page(4096, &fd);
+	ck_assert_int_eq(activity_see(&about, fd), 0);
+	close(fd);
+	ck_assert_uint_eq(watched(3, 1), 1);
+	atomic_store(&page->device[2].word, 7ull << 32 | 1);
+	ck_assert(!look(100).is_still);
+	atomic_store(&rig.grant->activity[3].still_epoch, 6);
+	ck_assert(!look(100).is_still);
+	atomic_store(&rig.grant->activity[3].still_epoch, 7);
+	ck_assert(look(100).is_still);
+	atomic_store(&page->device[2].word, 8ull << 32 | 1);
+	ck_assert(!look(100).is_still);
+	atomic_store(&rig.grant->activity[3].still_epoch, 0);
+	atomic_store(&page->device[2].word, SLUICE_ACTIVITY_RAISED);
+	ck_assert(!look(100).is_still);
+}
+END_TEST
+
 START_TEST(the_latest_idle_time_counts_and_none_from_the_future)
 {
 	struct sluice_activity *pages[2];
@@ -171,6 +196,7 @@ int main(void)
 	tcase_add_test(tcase, a_page_counts_while_the_grant_names_its_generation);
 	tcase_add_test(tcase, what_is_no_page_is_refused);
 	tcase_add_test(tcase, the_owner_s_device_is_looked_at);
+	tcase_add_test(tcase, an_epoch_is_still_and_the_next_is_not);
 	tcase_add_test(tcase, the_latest_idle_time_counts_and_none_from_the_future);
 	tcase_add_test(tcase, a_new_page_begins_with_what_is_marked);
 	suite_add_tcase(suite, tcase);

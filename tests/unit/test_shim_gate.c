@@ -192,6 +192,28 @@ START_TEST(forward_progress_admits_one_when_nothing_moves)
 }
 END_TEST
 
+/* Nothing of its own in flight: what waits is another process's. */
+START_TEST(forward_progress_admits_one_for_an_active_tenant_that_is_still)
+{
+	view.active = view.is_still = true;
+	ck_assert_int_eq(held(NOW - 20 * MS, 0, 0), GATE_FORCED);
+	ck_assert_int_eq(held(NOW - 20 * MS + 1, 0, 0), GATE_CLOSED);
+	/* The one before it went less than so long ago. */
+	ck_assert_int_eq(held(NOW - 500 * MS, NOW - 20 * MS + 1, 0), GATE_CLOSED);
+	ck_assert_int_eq(held(NOW - 500 * MS, NOW - 20 * MS, 0), GATE_FORCED);
+	/* A request that is predicted to take longer is not late. */
+	view.drain_ns = NOW - 20 * MS + 1;
+	ck_assert_int_eq(held(NOW - 500 * MS, 0, 0), GATE_CLOSED);
+	view.drain_ns = NOW - 20 * MS;
+	ck_assert_int_eq(held(NOW - 500 * MS, 0, 0), GATE_FORCED);
+	view.is_still = false;
+	ck_assert_int_eq(held(NOW - 500 * MS, 0, 0), GATE_CLOSED);
+	view.is_still = true;
+	view.flags |= SLUICE_GRANT_PAUSED;
+	ck_assert_int_eq(held(NOW - 500 * MS, 0, 0), GATE_CLOSED);
+}
+END_TEST
+
 START_TEST(an_allowance_is_what_is_left_of_the_window)
 {
 	view.in_flight_ns = 100 * US;
@@ -261,6 +283,7 @@ int main(void)
 	tcase_add_test(tcase, the_window_s_opening_is_predicted);
 	tcase_add_test(tcase, without_a_window_nothing_is_counted);
 	tcase_add_test(tcase, forward_progress_admits_one_when_nothing_moves);
+	tcase_add_test(tcase, forward_progress_admits_one_for_an_active_tenant_that_is_still);
 	tcase_add_test(tcase, an_allowance_is_what_is_left_of_the_window);
 	tcase_add_test(tcase, a_large_copy_goes_through_a_gate_closed_for_a_turn);
 	suite_add_tcase(suite, tcase);

@@ -225,6 +225,27 @@ START_TEST(an_active_latency_tenant_holds_the_very_next_launch)
 }
 END_TEST
 
+/* Its work may wait for what is held here, where nothing is in flight. */
+START_TEST(a_still_latency_tenant_lets_one_launch_through)
+{
+	struct sluice_activity *page;
+
+	rig_teach(KERNEL, 10 * US);
+	page = show_activity();
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	atomic_store(&rig.grant->progress_ns, 1000 * US);
+	fake_grant_changed(rig.session, 0);
+	set_active(page, 1);
+	atomic_store(&rig.grant->activity[3].still_epoch, 1);
+	for (uint64_t i = 1; i <= 2; i++) {
+		ck_assert_int_eq(rig_launch(KERNEL), CUDA_SUCCESS);
+		ck_assert_uint_eq(atomic_load(&rig.page->counters.forced), i);
+		ck_assert_uint_eq(atomic_load(&rig.page->counters.held), i);
+	}
+	set_active(page, 0);
+}
+END_TEST
+
 /* The word has moved on, active to idle: the fast path must not take it for what it was. */
 START_TEST(what_a_request_met_is_counted_once)
 {
@@ -535,6 +556,7 @@ int main(void)
 	tcase_add_test(tcase, what_another_stream_was_given_does_not_fill_the_pipe_for_ever);
 	tcase_add_test(tcase, forward_progress_is_forced_and_counted);
 	tcase_add_test(tcase, an_active_latency_tenant_holds_the_very_next_launch);
+	tcase_add_test(tcase, a_still_latency_tenant_lets_one_launch_through);
 	tcase_add_test(tcase, what_a_request_met_is_counted_once);
 	tcase_add_test(tcase, what_a_request_met_is_named);
 	tcase_add_test(tcase, the_guard_holds_after_activity_that_nobody_saw);
