@@ -59,8 +59,10 @@ enum sluice_msg_type {
 	SLUICE_MSG_RESUME = 42,		/* tool ->: struct sluice_msg_set, tenant only */
 	SLUICE_MSG_RELOAD = 43,		/* tool ->: header alone */
 	SLUICE_MSG_DONE = 44,		/* -> tool: struct sluice_msg_text, empty or a remark */
-	SLUICE_MSG_ASK_TENANT = 45,	/* tool ->: struct sluice_msg_set, tenant only: would my
-					   process be admitted to it? DONE or REFUSED */
+	/* tool ->: struct sluice_msg_set: would a process of mine be admitted to the tenant? `value`:
+	 * its program's name; `key` "shell": it starts others, whose names are not known yet. DONE or
+	 * REFUSED */
+	SLUICE_MSG_ASK_TENANT = 45,
 	SLUICE_MSG_WHY = 46,	     /* tool ->: struct sluice_msg_set, tenant and, in `value`, of
 					   how many minutes: why were its requests late? */
 	SLUICE_MSG_WHY_REQUEST = 47, /* -> tool: struct sluice_msg_why_request, newest first */

@@ -110,6 +110,20 @@ static int tool_pause(struct connection *connection, const struct sluice_msg_set
 			 pause ? "paused, until it is resumed" : "resumed");
 }
 
+/* A shell is no program to judge: what it starts is matched by its own name when it comes. */
+static bool tool_admits_shell(const struct config *config, const struct identity *identity,
+			      const char *name)
+{
+	const struct config_tenant *tenant = config_find(config, name);
+	struct config_tenant without_program;
+
+	if (!tenant || !tenant->match.program[0])
+		return false;
+	without_program = *tenant;
+	without_program.match.program[0] = 0;
+	return !config_has_match(&without_program) || match_admits(&without_program, identity);
+}
+
 /* Would the asking process be admitted? A program that it starts will have the same user and
  * cgroup, but another name: match.program is judged by the name in `value`, where it is given. */
 static int tool_ask(struct connection *connection, const struct sluice_msg_set *set)
@@ -121,6 +135,8 @@ static int tool_ask(struct connection *connection, const struct sluice_msg_set *
 
 	if (connection->extra)
 		return tool_refuse(connection, set->header.seq, -EPERM, "%s", connection_too_many);
+	if (!strcmp(set->key, "shell") && tool_admits_shell(config, &identity, set->tenant))
+		return tool_done(connection, set->header.seq, set->tenant);
 	if (*set->value)
 		sluice_wire_text(identity.program, sizeof(identity.program), set->value);
 	index = match_tenant(config, &identity, set->tenant, remark, sizeof(remark));

@@ -119,6 +119,16 @@ fi
 SLUICE_LOG=error under named -- "$samples/vecadd" >"$out/named" 2>"$out/named.err" ||
 	say_bad 'vecadd as named: failed'
 [ -s "$out/named.err" ] && say_bad "vecadd as named: $(cat "$out/named.err")"
+# ... nor at a shell: what that starts is judged by its own name when it comes.
+requests()
+{
+	"$sluice" status --socket="$out/socket" --json |
+		awk '/"name": "named"/ { on = 1 } on && /"requests":/ { print $2 + 0; exit }'
+}
+before=$(requests)
+under named -- sh -c '"$1"; :' sh "$samples/vecadd" >"$out/named" 2>"$out/named.err" ||
+	say_bad "vecadd by a shell: failed: $(cat "$out/named.err")"
+[ "$(requests)" -gt "$before" ] || say_bad "vecadd by a shell: not of tenant named ($before requests before)"
 
 # ---- a machine without a driver: the program runs, and a hint says what would help ----
 cat >"$out/finds.c" <<'C'

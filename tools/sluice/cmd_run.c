@@ -132,7 +132,8 @@ static int ask_arbiter(const struct options *options, const char *program)
 		return cmd_fail("%s", why);
 	setenv("SLUICE_SOCKET", query.socket, 1);
 	/* Without a tenant, too: it may have no place for another process. */
-	r = query_ask(&query, SLUICE_MSG_ASK_TENANT, options->tenant, NULL, program, remark, why);
+	r = query_ask(&query, SLUICE_MSG_ASK_TENANT, options->tenant,
+		      target_is_shell(program) ? "shell" : NULL, program, remark, why);
 	if (options->tenant)
 		setenv("SLUICE_TENANT", options->tenant, 1);
 	query_close(&query);

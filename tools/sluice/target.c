@@ -92,6 +92,18 @@ static int parse_script(char *line, size_t size, char *ret_command)
 	return 0;
 }
 
+bool target_is_shell(const char *program)
+{
+	static const char *const shells[] = {"sh",   "ash", "bash", "busybox", "dash",
+					     "fish", "ksh", "mksh", "yash",    "zsh"};
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+		if (!strcmp(program, shells[i]))
+			return true;
+	}
+	return false;
+}
+
 static void name_file(const char *path, size_t size, char *ret_name)
 {
 	char *real = realpath(path, NULL);

@@ -2,6 +2,7 @@
 #ifndef SLUICE_TARGET_H
 #define SLUICE_TARGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -12,6 +13,9 @@
  */
 int target_check(const char *command, size_t size, char *ret_why, size_t program_size,
 		 char *ret_program);
+
+/* Does a program of that name do nothing but start others? */
+bool target_is_shell(const char *program);
 
 /* The file that execvp would start for `command`. 0 or -errno. */
 int target_find(const char *command, size_t size, char *ret_path);
