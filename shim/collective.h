@@ -17,9 +17,10 @@
 
 /* Is it one of them? Asks the driver for a kernel's name. */
 bool collective_is(struct sample_what what);
+bool collective_is_kernel(const void *handle);
 
-/* The lives of executable graphs. */
-void collective_graph_made(CUgraphExec exec, CUgraph graph);
+/* The lives of executable graphs: whether one holds any, graph.h says. */
+void collective_graph_made(CUgraphExec exec, bool is_collective);
 void collective_graph_gone(CUgraphExec exec);
 
 void collective_forked(void);

@@ -3,8 +3,9 @@
  * Graphs: one launch unit each, timed as a whole. Until one has been timed its cost is guessed from
  * the number of its nodes.
  */
-#include "known.h"
 #include "collective.h"
+#include "graph.h"
+#include "known.h"
 #include "launch.h"
 
 #define NODE_GUESS_NS 20000u
@@ -54,21 +55,21 @@ CUresult CUDAAPI cuGraphUpload_ptsz(CUgraphExec hGraph, CUstream hStream)
 /* A handle may come back with other work behind it: what was known of it is forgotten. */
 static CUresult instantiated(CUresult result, const CUgraphExec *exec, CUgraph graph)
 {
-	size_t nodes = 0;
-	uint64_t guess_ns, tag;
+	struct graph_facts facts;
+	uint64_t guess_ns = PREDICT_GRAPH_NS, tag;
 
 	if (result != CUDA_SUCCESS || !shim_enter())
 		return result;
-	if (real.cuGraphGetNodes(graph, NULL, &nodes) != CUDA_SUCCESS || !nodes)
-		nodes = PREDICT_GRAPH_NS / NODE_GUESS_NS;
-	guess_ns = nodes * NODE_GUESS_NS;
+	graph_look(graph, &facts);
+	if (facts.nodes)
+		guess_ns = facts.nodes * NODE_GUESS_NS;
 	tag = predict_graph_tag(*exec);
 	if (guess_ns > PREDICT_MAX_NS)
 		guess_ns = PREDICT_MAX_NS;
 	predict_forget(&launch_predict, tag, (uint32_t)guess_ns);
 	known_meet_graph(&launch_predict, predict_find(&launch_predict, tag, (uint32_t)guess_ns),
-			 graph);
-	collective_graph_made(*exec, graph);
+			 facts.digest);
+	collective_graph_made(*exec, facts.is_collective);
 	shim_leave();
 	return result;
 }

@@ -7,11 +7,16 @@
  * runtime's libraries do), and most questions do not. Slow paths; any thread.
  */
 
+#include <stdint.h>
+
 #include "real.h"
 
 /* NULL: the driver knows none of that handle. */
 const char *kernel_name(const void *handle);
 /* The function to ask about, and its name; NULL: the driver knows none of that handle. */
 CUfunction kernel_look(const void *handle, const char **ret_name);
+/* Of the name, and of what a change of the code most often changes: what that misses is measured
+ * anew. 0: the driver knows none of that handle. */
+uint64_t kernel_digest(const void *handle);
 
 #endif

@@ -12,7 +12,6 @@
 #include "units.h"
 
 #define NOT_KEPT 1u	       /* a key of what cannot be named in another run */
-#define GRAPH_NODES_MAX 4096u  /* larger graphs are not named: it would take too long */
 #define TOLD_AGAIN_PERCENT 10u /* a change that is worth telling */
 #define KNOWN_BYTES_MAX (64u << 20)
 
@@ -37,34 +36,6 @@ static uint64_t device_digest(uint32_t ordinal)
 					(CUdevice)ordinal);
 	digest = mix(predict_text(name), (uint64_t)sms);
 	atomic_store_explicit(&digests[ordinal], digest, memory_order_relaxed);
-	return digest;
-}
-
-/* The name, and what a change of the code most often changes. What it misses is measured anew. */
-static uint64_t kernel_digest(const void *handle)
-{
-	static const CUfunction_attribute attributes[] = {
-		CU_FUNC_ATTRIBUTE_NUM_REGS,
-		CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-		CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES,
-		CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES,
-		CU_FUNC_ATTRIBUTE_BINARY_VERSION,
-		CU_FUNC_ATTRIBUTE_PTX_VERSION,
-		CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-	};
-	const char *name;
-	CUfunction function = kernel_look(handle, &name);
-	uint64_t digest;
-
-	if (!function)
-		return 0;
-	digest = predict_text(name);
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-		int value = 0;
-
-		(void)real.cuFuncGetAttribute(&value, attributes[i], function);
-		digest = mix(digest, (uint64_t)value);
-	}
 	return digest;
 }
 
@@ -157,54 +128,13 @@ void known_meet_part(struct predict *predict, struct predict_stat *part,
 
 /* ---- graphs ---------------------------------------------------------------------------------------- */
 
-static uint64_t node_digest(CUgraphNode node)
-{
-	CUDA_KERNEL_NODE_PARAMS kernel = {0};
-	CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-
-	(void)real.cuGraphNodeGetType(node, &type);
-	if (type != CU_GRAPH_NODE_TYPE_KERNEL ||
-	    real.cuGraphKernelNodeGetParams_v2(node, &kernel) != CUDA_SUCCESS || !kernel.func)
-		return type;
-	return mix(kernel_digest(kernel.func),
-		   predict_kernel_tag(NULL, kernel.gridDimX, kernel.gridDimY, kernel.gridDimZ,
-				      kernel.blockDimX, kernel.blockDimY, kernel.blockDimZ,
-				      kernel.sharedMemBytes));
-}
-
-/* The sum over its nodes: the order in which the driver lists them need not be the same. */
-static uint64_t graph_digest(CUgraph graph)
-{
-	CUgraphNode *node;
-	size_t count = 0;
-	uint64_t digest = 0;
-
-	if (real.cuGraphGetNodes(graph, NULL, &count) != CUDA_SUCCESS || !count ||
-	    count > GRAPH_NODES_MAX)
-		return 0;
-	node = mmap(NULL, count * sizeof(*node), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (node == MAP_FAILED)
-		return 0;
-	if (real.cuGraphGetNodes(graph, node, &count) == CUDA_SUCCESS) {
-		for (size_t i = 0; i < count; i++)
-			digest += node_digest(node[i]);
-		digest = mix(digest, count);
-	}
-	munmap(node, count * sizeof(*node));
-	return digest;
-}
-
-void known_meet_graph(struct predict *predict, struct predict_entry *entry, CUgraph graph)
+void known_meet_graph(struct predict *predict, struct predict_entry *entry, uint64_t digest)
 {
 	CUdevice ordinal = 0;
-	uint64_t digest, key;
+	uint64_t key;
 
-	if (entry == &predict->spill || real.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS ||
+	if (entry == &predict->spill || !digest || real.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS ||
 	    ordinal < 0 || ordinal >= SHIM_MAX_ORDINALS)
-		return;
-	digest = graph_digest(graph);
-	if (!digest)
 		return;
 	key = predict_mix(digest, 0, PREDICT_GRAPH, device_digest((uint32_t)ordinal));
 	units_note(key, (struct sample_what){.kind = PREDICT_GRAPH});

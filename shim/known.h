@@ -22,8 +22,9 @@
 void known_meet(struct predict *predict, struct predict_entry *entry, struct sample_what what,
 		uint32_t ordinal);
 
-/* The executable graph behind the entry has just been made of this graph, in the current context. */
-void known_meet_graph(struct predict *predict, struct predict_entry *entry, CUgraph graph);
+/* The executable graph behind the entry has just been made, of a graph with this digest (graph.h), in
+ * the current context. */
+void known_meet_graph(struct predict *predict, struct predict_entry *entry, uint64_t digest);
 
 /* A part has been split off, by the launch before (a predict_number) or by a digest of scalars.
  * With the table's lock. */

@@ -10,6 +10,7 @@
 #include "capture.h"
 #include "collective.h"
 #include "gate_decide.h"
+#include "graph.h"
 #include "inflight.h"
 #include "kernel.h"
 #include "known.h"
@@ -430,6 +431,7 @@ void launch_name(struct sample_what what, char *ret_name, size_t size)
 void launch_forked(void)
 {
 	collective_forked();
+	graph_forked();
 	threads.lock = (struct futex_lock){0};
 	threads.used = 0;
 	launch_thread = (struct launch_thread){0};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that wait for other GPUs are not held, and nothing else slips through with them. */
 #include "collective.h"
+#include "graph.h"
 #include "shim_rig.h"
 
 #define PLAIN 0x7000u
@@ -19,6 +20,12 @@ static CUresult name_of(const char **name, CUfunction function)
 	case NAMED_LIKE: *name = "_Z13my_ncclKernelv"; break;
 	default: *name = "scripted";
 	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult attribute_of(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+	*value = 1;
 	return CUDA_SUCCESS;
 }
 
@@ -100,6 +107,7 @@ END_TEST
 
 static struct {
 	uintptr_t kernel; /* of the second node */
+	bool is_library;  /* ... which has no function */
 	bool is_nested;
 } graph;
 
@@ -121,7 +129,13 @@ static CUresult node_type(CUgraphNode node, CUgraphNodeType *type)
 
 static CUresult node_params(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
 {
-	params->func = (CUfunction)((uintptr_t)node & 1 ? graph.kernel : PLAIN);
+	*params = (CUDA_KERNEL_NODE_PARAMS){0};
+	if (!((uintptr_t)node & 1))
+		params->func = (CUfunction)(uintptr_t)PLAIN;
+	else if (graph.is_library)
+		params->kern = (CUkernel)graph.kernel;
+	else
+		params->func = (CUfunction)graph.kernel;
 	return CUDA_SUCCESS;
 }
 
@@ -131,25 +145,92 @@ static CUresult child(CUgraphNode node, CUgraph *ret_graph)
 	return CUDA_SUCCESS;
 }
 
+static uint64_t digest_of(uintptr_t kernel, bool is_library, bool is_nested)
+{
+	struct graph_facts facts;
+
+	graph.kernel = kernel;
+	graph.is_library = is_library;
+	graph.is_nested = is_nested;
+	graph_look((CUgraph)(uintptr_t)1, &facts);
+	return facts.digest;
+}
+
+static void graphs_start(void)
+{
+	start();
+	graph.is_library = false;
+	real.cuGraphGetNodes = nodes;
+	real.cuGraphNodeGetType = node_type;
+	real.cuGraphKernelNodeGetParams_v2 = node_params;
+	real.cuGraphChildGraphNodeGetGraph = child;
+	real.cuFuncGetAttribute = attribute_of;
+}
+
+/* Set by its library's handle or by its function's, it is the same kernel. */
+START_TEST(a_node_without_a_function_is_digested_as_its_kernel)
+{
+	uint64_t digest = digest_of(NVSHMEM, false, false);
+
+	ck_assert_uint_ne(digest, 0);
+	ck_assert_uint_eq(digest_of(NVSHMEM, true, false), digest);
+	ck_assert_uint_ne(digest_of(PLAIN, true, false), digest);
+	ck_assert_uint_ne(digest_of(NCCL, true, false), digest);
+	/* What is in a child graph counts as well. */
+	digest = digest_of(NVSHMEM, false, true);
+	ck_assert_uint_ne(digest_of(NCCL, false, true), digest);
+}
+END_TEST
+
+static CUresult no_nodes(CUgraph of, CUgraphNode *node, size_t *count)
+{
+	return CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult many_nodes(CUgraph of, CUgraphNode *node, size_t *count)
+{
+	size_t room = *count;
+
+	*count = node ? room : 1000000;
+	for (uintptr_t i = 0; node && i < room; i++)
+		node[i] = (CUgraphNode)(uintptr_t)0x10;
+	return CUDA_SUCCESS;
+}
+
+START_TEST(a_graph_that_is_not_seen_whole_has_no_digest)
+{
+	struct graph_facts facts;
+
+	real.cuGraphGetNodes = no_nodes;
+	graph_look((CUgraph)(uintptr_t)1, &facts);
+	ck_assert(!facts.digest && !facts.nodes && !facts.is_collective);
+	real.cuGraphGetNodes = many_nodes;
+	graph_look((CUgraph)(uintptr_t)1, &facts);
+	ck_assert(!facts.digest && facts.nodes == 65536);
+}
+END_TEST
+
 static bool is_made_collective(uintptr_t kernel, bool is_nested)
 {
+	struct graph_facts facts;
+
 	graph.kernel = kernel;
 	graph.is_nested = is_nested;
-	collective_graph_made(EXEC, (CUgraph)(uintptr_t)1);
+	graph_look((CUgraph)(uintptr_t)1, &facts);
+	ck_assert_uint_eq(facts.nodes, is_nested ? 4 : 2);
+	collective_graph_made(EXEC, facts.is_collective);
 	return collective_is((struct sample_what){.kind = PREDICT_GRAPH, .handle = EXEC});
 }
 
 START_TEST(a_graph_is_what_its_nodes_are)
 {
-	real.cuGraphGetNodes = nodes;
-	real.cuGraphNodeGetType = node_type;
-	real.cuGraphKernelNodeGetParams_v2 = node_params;
-	real.cuGraphChildGraphNodeGetGraph = child;
 	ck_assert(!is_made_collective(PLAIN, false));
 	ck_assert(is_made_collective(NCCL, false));
 	/* Its handle comes again. */
 	ck_assert(!is_made_collective(PLAIN, true));
 	ck_assert(is_made_collective(NCCL, true));
+	graph.is_library = true;
+	ck_assert(is_made_collective(NCCL, false));
 	collective_graph_gone(EXEC);
 	ck_assert(!collective_is((struct sample_what){.kind = PREDICT_GRAPH, .handle = EXEC}));
 }
@@ -165,7 +246,12 @@ int main(void)
 	tcase_add_test(tcase, a_collective_passes_a_closed_gate);
 	tcase_add_test(tcase, it_takes_no_other_along);
 	tcase_add_test(tcase, a_pause_holds_it_as_well);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("graphs");
+	tcase_add_checked_fixture(tcase, graphs_start, rig_finish);
 	tcase_add_test(tcase, a_graph_is_what_its_nodes_are);
+	tcase_add_test(tcase, a_node_without_a_function_is_digested_as_its_kernel);
+	tcase_add_test(tcase, a_graph_that_is_not_seen_whole_has_no_digest);
 	suite_add_tcase(suite, tcase);
 	return rig_run(suite);
 }
