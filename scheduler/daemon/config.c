@@ -61,7 +61,8 @@ static int read_fail(const struct reader *reader, const config_setting_t *settin
 static bool setting_text(const struct config_key *key, const config_setting_t *setting,
 			 char *ret_text, size_t room)
 {
-	bool number = key->type == KEY_INTEGER || key->type == KEY_USER || key->type == KEY_GROUP;
+	bool number = key->type == KEY_INTEGER || key->type == KEY_USER || key->type == KEY_GROUP ||
+		      key->type == KEY_LEVEL;
 	const char *text;
 
 	switch (config_setting_type(setting)) {
@@ -71,6 +72,9 @@ static bool setting_text(const struct config_key *key, const config_setting_t *s
 	case CONFIG_TYPE_INT64:
 		snprintf(ret_text, room, "%lld", config_setting_get_int64(setting));
 		return number;
+	case CONFIG_TYPE_FLOAT:
+		snprintf(ret_text, room, "%.3f", config_setting_get_float(setting));
+		return key->type == KEY_LEVEL;
 	case CONFIG_TYPE_BOOL:
 		snprintf(ret_text, room, "%s", config_setting_get_bool(setting) ? "true" : "false");
 		return key->type == KEY_BOOLEAN;
@@ -89,7 +93,7 @@ static const char *kind_wanted(const struct config_key *key)
 	case KEY_BOOLEAN: return "true or false is wanted, without quotes";
 	case KEY_PERCENT: return "a share in quotes is wanted, like \"30 %\"";
 	case KEY_TIME: return "a time in quotes is wanted, like \"20 ms\"";
-	case KEY_LEVEL: return "a level in quotes is wanted, like \"auto\" or \"1.5\"";
+	case KEY_LEVEL: return "a level is wanted, like \"auto\" or 1.5";
 	case KEY_TARGET: return "a time in quotes is wanted, like \"20 ms\" or \"+10 %\"";
 	case KEY_SIZE: return "a size in quotes is wanted, like \"8 GiB\"";
 	case KEY_USER:

@@ -222,10 +222,10 @@ static int parse_level(const char *text, int32_t *ret_level, char *ret_why, size
 		return 0;
 	}
 	if (!rest || *rest || whole > 5 || whole * 1000 + thousandths > (negative ? 1000 : 5000))
-		return why_not(ret_why, room,
-			       "\"%s\" is no level; write \"auto\" or a number from -1 to 5, like "
-			       "\"1.5\"",
-			       text);
+		return why_not(
+			ret_why, room,
+			"\"%s\" is no level; write \"auto\" or a number from -1 to 5, like 1.5",
+			text);
 	*ret_level = (int32_t)(whole * 1000 + thousandths);
 	if (negative)
 		*ret_level = -*ret_level;

@@ -110,6 +110,35 @@ START_TEST(test_arbiter_keys)
 }
 END_TEST
 
+/* With quotes or without, as a plan's scenario has it. */
+START_TEST(test_level)
+{
+	static const struct {
+		const char *text;
+		int32_t level;
+	} cases[] = {
+		{"level = \"auto\";", CONFIG_LEVEL_AUTO},
+		{"", CONFIG_LEVEL_AUTO},
+		{"level = 1;", 1000},
+		{"level = 1.5;", 1500},
+		{"level = -0.25;", -250},
+		{"level = \"-0.25\";", -250},
+		{"level = 5L;", 5000},
+	};
+	static const char *const wrong[] = {"level = 5.001;", "level = -2;", "level = true;",
+					    "level = \"high\";", "level = 1e400;"};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ck_assert_msg(!load(cases[i].text), "%s: %s", cases[i].text, error.message);
+		ck_assert_int_eq(config.level, cases[i].level);
+	}
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		ck_assert_int_eq(load(wrong[i]), -EINVAL);
+		ck_assert_ptr_nonnull(strstr(error.message, "level"));
+	}
+}
+END_TEST
+
 START_TEST(test_relative_target)
 {
 	ck_assert_int_eq(
@@ -369,6 +398,7 @@ int main(void)
 	tcase_add_test(tcase, test_design_example);
 	tcase_add_test(tcase, test_all_default);
 	tcase_add_test(tcase, test_arbiter_keys);
+	tcase_add_test(tcase, test_level);
 	tcase_add_test(tcase, test_relative_target);
 	tcase_add_loop_test(tcase, test_mistakes, 0, sizeof(mistakes) / sizeof(mistakes[0]));
 	tcase_add_test(tcase, test_minimums_over_the_device);

@@ -35,7 +35,7 @@ static const char *const good[] = {
 	"policies = ( \"native\",",				   /* 14 */
 	"  { name = \"slo\"; mps = false;",			   /* 15 */
 	"    window = (\"100 us\", \"1 ms\");",			   /* 16 */
-	"    level = [0.5, 1.5]; } );",				   /* 17 */
+	"    level = (0.5, \"1.5\"); } );",			   /* 17 */
 	"run = { requests = 60; warmup = 5; seeds = (7, 8);",	   /* 18 */
 	"  time = \"60 s\"; };",				   /* 19 */
 	"assumed = { wake = \"9 us\";",				   /* 20 */
@@ -263,6 +263,10 @@ static const struct mistake {
 	{16, "    window = ();", "an empty list", 0},
 	{17, "    level = [0.5, 9.5]; } );", "level is out of range: -1 to 5", 0},
 	{17, "    level = \"high\"; } );", "level must be a number", 0},
+	{17, "    level = \"1.5x\"; } );", "level must be a number", 0},
+	{17, "    level = \"nan\"; } );", "level must be a number", 0},
+	{17, "    level = true; } );", "level must be a number", 0},
+	{17, "    level = \"7\"; } );", "level is out of range: -1 to 5", 0},
 	{18, "run = { requests = 2; warmup = 5; seeds = (7, 8);", "requests is out of range: 40",
 	 0},
 	{18, "run = { requests = 60; seeds = 99;", "seeds is out of range: 1 to 32", 0},

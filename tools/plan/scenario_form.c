@@ -2,8 +2,10 @@
 #include "plan/scenario_form.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/desc_quantity.h"
@@ -28,13 +30,22 @@ static bool is_number(const config_setting_t *setting)
 	return type == CONFIG_TYPE_INT || type == CONFIG_TYPE_INT64;
 }
 
-/* Signed thousandths, as two's complement. */
+/* Signed thousandths, as two's complement; in quotes too, as sluice.conf has them. */
 static const char *parse_milli(const config_setting_t *setting, uint64_t *ret_value)
 {
+	const char *text = config_setting_get_string(setting);
 	double value = is_number(setting) ? (double)config_setting_get_int64(setting)
 					  : config_setting_get_float(setting);
+	char *end;
 
-	if (!is_number(setting) && config_setting_type(setting) != CONFIG_TYPE_FLOAT)
+	if (text && !strcmp(text, "auto")) {
+		*ret_value = PLAN_OPEN;
+		return NULL;
+	}
+	if (text)
+		value = strtod(text, &end);
+	if (text ? end == text || *end || isnan(value)
+		 : !is_number(setting) && config_setting_type(setting) != CONFIG_TYPE_FLOAT)
 		return "a number, as 1.5";
 	if (value < -1e6 || value > 1e6)
 		value = 1e6;
