@@ -35,7 +35,7 @@ struct reader {
 	void *base;
 	unsigned int *key_line; /* NULL: not kept */
 	const char *file;
-	const char *where; /* for messages: "default", "tenant 3" */
+	const char *where; /* for messages: "default", "tenant chat" */
 	bool named;	   /* a tenant of the list */
 	bool is_root;	   /* where `default` and `tenants` have readers of their own */
 	struct config_error *error;
@@ -193,6 +193,22 @@ static int read_tenant(struct config *config, struct config_tenant *tenant,
 	return read_group(&reader, group, "");
 }
 
+/* By its name, where it says one; else by its place. */
+static void say_where(const config_setting_t *group, int index, char *ret_where, size_t room)
+{
+	const config_setting_t *name =
+		config_setting_is_group(group) ? config_setting_get_member(group, "name") : NULL;
+	const char *text = name ? config_setting_get_string(name) : NULL;
+	char clean[SLUICE_NAME_MAX] = "";
+
+	if (text)
+		sluice_wire_text(clean, sizeof(clean), text);
+	if (*clean)
+		snprintf(ret_where, room, "tenant %s", clean);
+	else
+		snprintf(ret_where, room, "tenants[%d]", index);
+}
+
 static int read_tenants(struct config *config, const config_setting_t *list,
 			struct config_error *error)
 {
@@ -211,12 +227,12 @@ static int read_tenants(struct config *config, const config_setting_t *list,
 	}
 	for (int i = 0; !r && i < count; i++) {
 		struct config_tenant *tenant = &config->tenant[config->tenants++];
-		char where[32];
+		const config_setting_t *group = config_setting_get_elem(list, (unsigned int)i);
+		char where[SLUICE_NAME_MAX + 16];
 
-		snprintf(where, sizeof(where), "tenants[%d]", i);
+		say_where(group, i, where, sizeof(where));
 		config_key_defaults(config_tenant_keys, config_tenant_key_count, tenant);
-		r = read_tenant(config, tenant, config_setting_get_elem(list, (unsigned int)i),
-				where, error);
+		r = read_tenant(config, tenant, group, where, error);
 	}
 	return r;
 }
@@ -275,18 +291,47 @@ static int read_text(const char *path, char **ret_text)
 	return r;
 }
 
+/* The line itself, without the blanks around it; empty where there is none of that number. */
+static void find_line(const char *text, int number, char *ret_line, size_t room)
+{
+	size_t length;
+
+	for (; number > 1 && text; number--) {
+		text = strchr(text, '\n');
+		text = text ? text + 1 : NULL;
+	}
+	*ret_line = 0;
+	if (!text)
+		return;
+	text += strspn(text, " \t");
+	length = strcspn(text, "\r\n");
+	while (length && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+		length--;
+	snprintf(ret_line, room, "%.*s", (int)length, text);
+}
+
 /* The file that a mistake is in, and what is wrong with its syntax. */
-static void say_syntax(const struct config *config, const config_t *file,
+static void say_syntax(const struct config *config, const config_t *file, const char *text,
 		       struct config_error *error)
 {
-	const char *where = config_error_file(file), *text = config_error_text(file);
+	const char *where = config_error_file(file), *what = config_error_text(file);
+	unsigned int number = (unsigned int)config_error_line(file);
+	char line[120] = "";
 
-	config_fail(error, where ? where : config->file, (unsigned int)config_error_line(file),
-		    "%s%s", text,
-		    strcmp(text, "syntax error")
-			    ? ""
-			    : " here or just before; write name = value; and name = { ... }; with "
-			      "no dot in a name and no comma at the end of a list");
+	/* Of an included file the text is not at hand. */
+	if (!where || !strcmp(where, config->file))
+		find_line(text, config_error_line(file), line, sizeof(line));
+	if (!strcmp(what, "syntax error"))
+		config_fail(error, where ? where : config->file, number,
+			    "%s here or just before; write name = value; and name = { ... }; with "
+			    "no dot in a name and no comma at the end of a list",
+			    what);
+	else
+		config_fail(error, where ? where : config->file, number, "%s%s%s%s", what,
+			    strcmp(what, "duplicate setting name")
+				    ? ""
+				    : ": one group has a name twice; remove or rename one",
+			    *line ? ": " : "", line);
 }
 
 static int read_file(struct config *config, config_t *file, struct config_error *error)
@@ -301,12 +346,14 @@ static int read_file(struct config *config, config_t *file, struct config_error 
 		free(text);
 		return -EINVAL;
 	}
-	r = config_read_string(file, text);
+	if (config_read_string(file, text) == CONFIG_TRUE) {
+		r = read_root(config, config_root_setting(file), error);
+	} else {
+		say_syntax(config, file, text, error);
+		r = -EINVAL;
+	}
 	free(text);
-	if (r == CONFIG_TRUE)
-		return read_root(config, config_root_setting(file), error);
-	say_syntax(config, file, error);
-	return -EINVAL;
+	return r;
 }
 
 int config_load(struct config *config, const char *path, uint64_t device_bytes,

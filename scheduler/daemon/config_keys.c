@@ -90,7 +90,7 @@ const struct config_key config_tenant_keys[] = {
 	 "What gpu.max is a share of."},
 	{"memory.max", KEY_SIZE, KEY_SETTABLE, TENANT(memory_max_bytes), 1ull << 20, UINT64_MAX,
 	 NULL, "none",
-	 "Device memory of all the tenant's processes, on each GPU. `none`: no quota."},
+	 "Device memory of all the tenant's processes, on each GPU. `none`, or `max`: no quota."},
 	{"memory.min", KEY_SIZE, KEY_SETTABLE, TENANT(memory_min_bytes), 0, UINT64_MAX - 1, NULL,
 	 "0 B", "Device memory, on each GPU, that others cannot take."},
 	{"managed", KEY_BOOLEAN, 0, TENANT(managed), 0, 0, NULL, "true",

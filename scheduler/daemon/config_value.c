@@ -129,7 +129,9 @@ static int parse_in_range(const struct config_key *key, const char *text, uint64
 	size_t count = is_time ? COUNT(time_units) : COUNT(size_units);
 	char least[32], most[32];
 
-	if (key->type == KEY_SIZE && !strcmp(text, "none") && key->most == UINT64_MAX) {
+	/* "max" is cgroup v2's word. */
+	if (key->type == KEY_SIZE && key->most == UINT64_MAX &&
+	    (!strcmp(text, "none") || !strcmp(text, "max"))) {
 		*ret_value = UINT64_MAX;
 		return 0;
 	}
@@ -177,11 +179,32 @@ static int parse_id(const struct config_key *key, const char *text, uint32_t *re
 	}
 	passwd = user ? getpwnam(text) : NULL;
 	group = user ? NULL : getgrnam(text);
+	if (!passwd && !group && (*text == '-' || !text[strspn(text, "0123456789")]))
+		return why_not(ret_why, room, "\"%s\" is no %s's number; they go from 0 to %u",
+			       text, user ? "user" : "group", CONFIG_NO_ID - 1);
 	if (!passwd && !group)
 		return why_not(ret_why, room,
 			       "this system has no %s \"%s\"; create it or use a number",
 			       user ? "user" : "group", text);
 	*ret_id = user ? passwd->pw_uid : group->gr_gid;
+	return 0;
+}
+
+static int parse_share(const struct config_key *key, const char *text, uint32_t *ret_permille,
+		       char *ret_why, size_t room)
+{
+	uint32_t permille;
+
+	if (!parse_percent(text, &permille))
+		return why_not(ret_why, room,
+			       "\"%s\" is no share; write it like \"30 %%\", at most 100 %%", text);
+	if (permille > key->most)
+		return why_not(ret_why, room, "\"%s\" is more than there is; at most \"100 %%\"",
+			       text);
+	if (permille < key->least)
+		return why_not(ret_why, room, "\"%s\" would be none at all; at least \"0.1 %%\"",
+			       text);
+	*ret_permille = permille;
 	return 0;
 }
 
@@ -259,7 +282,6 @@ int config_key_parse(const struct config_key *key, void *base, const char *text,
 {
 	void *field = (char *)base + key->offset;
 	uint64_t value;
-	uint32_t permille;
 
 	switch (key->type) {
 	case KEY_INTEGER:
@@ -270,15 +292,7 @@ int config_key_parse(const struct config_key *key, void *base, const char *text,
 				       (unsigned long long)key->most);
 		*(uint32_t *)field = (uint32_t)value;
 		return 0;
-	case KEY_PERCENT:
-		if (!parse_percent(text, &permille) || permille < key->least ||
-		    permille > key->most)
-			return why_not(
-				ret_why, why_room,
-				"\"%s\" is no share; write it like \"30 %%\", at most 100 %%",
-				text);
-		*(uint32_t *)field = permille;
-		return 0;
+	case KEY_PERCENT: return parse_share(key, text, field, ret_why, why_room);
 	case KEY_TIME:
 	case KEY_SIZE: return parse_in_range(key, text, field, ret_why, why_room);
 	case KEY_CHOICE: return parse_choice(key, text, field, ret_why, why_room);

@@ -139,6 +139,20 @@ START_TEST(test_level)
 }
 END_TEST
 
+START_TEST(test_no_quota)
+{
+	static const char *const words[] = {"none", "max"};
+	char text[128];
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(text, sizeof(text), "default = { memory = { max = \"%s\"; }; };",
+			 words[i]);
+		ck_assert_int_eq(load(text), 0);
+		ck_assert_uint_eq(config.tenant[0].memory_max_bytes, UINT64_MAX);
+	}
+}
+END_TEST
+
 START_TEST(test_relative_target)
 {
 	ck_assert_int_eq(
@@ -162,14 +176,18 @@ static const struct {
 	{"tenants = (\n\n{ name = ; } );", 3, "syntax error"},
 	{"\ngpu.weight = 5;", 2, "no dot in a name"},
 	{"tenants = ( { name = \"a\"; },\n);", 2, "no comma at the end of a list"},
-	{"policy = \"slo\"\npolicy = \"slo\";", 2, "duplicate"},
+	{"policy = \"slo\"\npolicy = \"slo\";", 2,
+	 "duplicate setting name: one group has a name twice; remove or rename one: policy = "
+	 "\"slo\";"},
+	{"\n  @include \"/nonexistent/x.conf\"  \n", 2,
+	 "cannot open include file: @include \"/nonexistent/x.conf\""},
 	/* unknown keys, anywhere, with the near one named */
 	{"\nfrobnicate = 1;", 2, "frobnicate: unknown key; see sluice.conf(5)"},
 	{"\npolisy = \"slo\";", 2, "did you mean policy?"},
 	{"\n\nfail = { mood = \"open\"; };", 3, "did you mean fail.mode?"},
 	{TENANT("gpu = { wieght = 5; };"), 2,
-	 "tenants[0] gpu.wieght: unknown key; did you mean gpu.weight?"},
-	{TENANT("gpu = { sms = 5; };"), 2, "tenants[0] gpu.sms: unknown key; see sluice.conf(5)"},
+	 "tenant a gpu.wieght: unknown key; did you mean gpu.weight?"},
+	{TENANT("gpu = { sms = 5; };"), 2, "tenant a gpu.sms: unknown key; see sluice.conf(5)"},
 	{TENANT("gpu = { weight = { of = 5; }; };"), 2, "a number without quotes is wanted"},
 	{TENANT("memory = { swap = { max = \"64 GiB\"; }; };"), 2,
 	 "swap is not part of this version; remove"},
@@ -193,8 +211,13 @@ static const struct {
 	{TENANT("memory = { max = \"99999999999999 TiB\"; };"), 2, "is no size"},
 	{TENANT("memory = { max = \"5 KiB\"; };"), 2, "too small; at least \"1 MiB\""},
 	{TENANT("memory = { min = \"none\"; };"), 2, "is no size"},
-	{TENANT("gpu = { max = \"101 %\"; };"), 2, "is no share"},
-	{TENANT("gpu = { max = \"0 %\"; };"), 2, "is no share"},
+	{TENANT("gpu = { max = \"101 %\"; };"), 2, "is more than there is; at most \"100 %\""},
+	{TENANT("gpu = { max = \"0 %\"; };"), 2, "would be none at all; at least \"0.1 %\""},
+	{TENANT("match = { uid = -4; };"), 2, "\"-4\" is no user's number; they go from 0 to"},
+	{TENANT("match = { gid = 4294967295L; };"), 2, "\"4294967295\" is no group's number"},
+	{"tenants = ( { class = \"x\"; } );", 1, "tenants[0] class: \"x\" is none of"},
+	{"tenants = ( { name = 5; } );", 1, "tenants[0] name: a text in quotes is wanted"},
+	{TENANT("memory = { min = \"max\"; };"), 2, "is no size"},
 	{TENANT("gpu = { max = \"half\"; };"), 2, "is no share"},
 	{TENANT("gpu = { weight = 0; };"), 2, "no whole number from 1 to 10000"},
 	{TENANT("gpu = { weight = 10001; };"), 2, "no whole number from 1 to 10000"},
@@ -399,6 +422,7 @@ int main(void)
 	tcase_add_test(tcase, test_all_default);
 	tcase_add_test(tcase, test_arbiter_keys);
 	tcase_add_test(tcase, test_level);
+	tcase_add_test(tcase, test_no_quota);
 	tcase_add_test(tcase, test_relative_target);
 	tcase_add_loop_test(tcase, test_mistakes, 0, sizeof(mistakes) / sizeof(mistakes[0]));
 	tcase_add_test(tcase, test_minimums_over_the_device);
