@@ -129,13 +129,15 @@ START_TEST(more_than_one_percent_late_is_void)
 	struct phase shared = make_phase(b, 4, 5), sluice = make_phase(c, 4, 4.5);
 	struct result result;
 	char path[256];
-	json_t *root;
+	json_t *root, *goal;
 	json_error_t error;
 
 	result_make("X", true, &serve, &train, &shared, &sluice, &result);
 	ck_assert_str_eq(result.void_why, "");
 	ck_assert_double_eq(result.column[SHARED].a_p99_ms, 8);
 	ck_assert_double_eq_tol(result.column[SLUICE].train_rel, 0.45, 1e-9);
+	ck_assert(goal_is_met(&result.goal[0]) && goal_is_met(&result.goal[2]));
+	ck_assert(!goal_is_met(&result.goal[1])); /* 5 over 4 */
 
 	sluice.late_ops = 41; /* of 4,000 */
 	result_make("X", true, &serve, &train, &shared, &sluice, &result);
@@ -154,6 +156,10 @@ START_TEST(more_than_one_percent_late_is_void)
 	ck_assert_double_eq_tol(
 		json_number_value(json_object_get(json_object_get(root, "sluice"), "A_p99_ms")), 5,
 		1e-9);
+	goal = json_object_get(json_object_get(root, "goals"), "sluice_A_p99_of_alone");
+	ck_assert(json_is_false(json_object_get(goal, "met")));
+	ck_assert_double_eq_tol(json_number_value(json_object_get(goal, "value")), 1.25, 1e-9);
+	ck_assert_double_eq_tol(json_number_value(json_object_get(goal, "at_most")), 1.15, 1e-9);
 	json_decref(root);
 	snprintf(path, sizeof(path), "%s/latency.svg", folder);
 	ck_assert_int_eq(result_write_svg(&result, path), 0);

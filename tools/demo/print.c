@@ -66,10 +66,19 @@ static void print_disturbed(const struct result *result, FILE *out)
 	}
 }
 
+static void print_goals(const struct result *result, FILE *out)
+{
+	for (int i = 0; i < GOALS; i++) {
+		const struct goal *goal = &result->goal[i];
+
+		fprintf(out, "%-36s %7.2f  (%s %.2f wanted: %s)\n", goal->what, goal->value,
+			goal->at_least ? "at least" : "at most", goal->wanted,
+			goal_is_met(goal) ? "met" : "MISSED");
+	}
+}
+
 void result_print(const struct result *result, FILE *out)
 {
-	const struct column_figures *alone = &result->column[ALONE];
-
 	print_table(result, out);
 	print_plot(result, out);
 	fprintf(out,
@@ -82,12 +91,8 @@ void result_print(const struct result *result, FILE *out)
 		(unsigned long long)result->wrong_results);
 	if (result->simulated)
 		fprintf(out, ", %.3f %% of operations late", result->late_ops_pct);
-	fprintf(out,
-		"\nA p99 against alone: %.2f x without Sluice, %.2f x under Sluice; training keeps "
-		"%.0f %% under Sluice\n",
-		result->column[SHARED].a_p99_ms / alone->a_p99_ms,
-		result->column[SLUICE].a_p99_ms / alone->a_p99_ms,
-		result->column[SLUICE].train_rel * 100);
+	fputs("\n", out);
+	print_goals(result, out);
 	print_disturbed(result, out);
 	if (result->void_why[0])
 		fprintf(out, "VOID: %s\n", result->void_why);

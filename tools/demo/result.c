@@ -40,6 +40,31 @@ static void find_void(struct result *result)
 			 "the phases did not serve the same number of requests");
 }
 
+bool goal_is_met(const struct goal *goal)
+{
+	return goal->at_least ? goal->value >= goal->wanted : goal->value <= goal->wanted;
+}
+
+static void set_goals(struct result *result)
+{
+	const struct column_figures *column = result->column;
+
+	result->goal[0] = (struct goal){.key = "shared_A_p99_of_alone",
+					.what = "without Sluice, A p99 over alone",
+					.value = column[SHARED].a_p99_ms / column[ALONE].a_p99_ms,
+					.wanted = 1.5,
+					.at_least = true};
+	result->goal[1] = (struct goal){.key = "sluice_A_p99_of_alone",
+					.what = "under Sluice, A p99 over alone",
+					.value = column[SLUICE].a_p99_ms / column[ALONE].a_p99_ms,
+					.wanted = 1.15};
+	result->goal[2] = (struct goal){.key = "sluice_train_rel",
+					.what = "under Sluice, training over alone",
+					.value = column[SLUICE].train_rel,
+					.wanted = 0.40,
+					.at_least = true};
+}
+
 void result_make(const char *device, bool simulated, const struct phase *serve,
 		 const struct phase *train, const struct phase *shared, const struct phase *sluice,
 		 struct result *ret_result)
@@ -66,6 +91,7 @@ void result_make(const char *device, bool simulated, const struct phase *serve,
 	for (int i = 0; i < COLUMNS; i++)
 		fill(ret_result->phase[i], train->steps_per_s, &ret_result->column[i]);
 	ret_result->column[ALONE].train_rel = 1;
+	set_goals(ret_result);
 	find_void(ret_result);
 }
 
@@ -88,6 +114,22 @@ static json_t *column_json(const struct column_figures *column)
 	return object;
 }
 
+static json_t *goals_json(const struct result *result)
+{
+	json_t *goals = json_object();
+
+	for (int i = 0; i < GOALS; i++) {
+		const struct goal *goal = &result->goal[i];
+		json_t *object = json_object();
+
+		set_real(object, "value", goal->value);
+		set_real(object, goal->at_least ? "at_least" : "at_most", goal->wanted);
+		json_object_set_new(object, "met", json_boolean(goal_is_met(goal)));
+		json_object_set_new(goals, goal->key, object);
+	}
+	return goals;
+}
+
 int result_write_json(const struct result *result, const char *path)
 {
 	json_t *root = json_object();
@@ -106,6 +148,7 @@ int result_write_json(const struct result *result, const char *path)
 		json_object_set_new(root, "void_why", json_string(result->void_why));
 	for (int i = 0; i < COLUMNS; i++)
 		json_object_set_new(root, column_name[i], column_json(&result->column[i]));
+	json_object_set_new(root, "goals", goals_json(result));
 	r = json_dump_file(root, path, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) ? -EIO : 0;
 	json_decref(root);
 	return r;

@@ -22,6 +22,15 @@ struct column_figures {
 	double train_rel, late_ops_pct;
 };
 
+/* What the demo is to show on an idle machine of two processors. */
+struct goal {
+	const char *key, *what;
+	double value, wanted;
+	bool at_least; /* else at most */
+};
+
+#define GOALS 3
+
 struct result {
 	const char *device;
 	bool simulated;
@@ -29,7 +38,8 @@ struct result {
 	uint64_t requests, seed, kernels, wrong_results;
 	struct column_figures column[COLUMNS];
 	const struct phase *phase[COLUMNS]; /* with a server in them; borrowed */
-	char void_why[256];		    /* empty: the measurement stands */
+	struct goal goal[GOALS];
+	char void_why[256]; /* empty: the measurement stands */
 };
 
 extern const char *const column_name[COLUMNS];	/* keys of the report */
@@ -39,6 +49,8 @@ extern const char *const column_title[COLUMNS]; /* for people */
 void result_make(const char *device, bool simulated, const struct phase *serve,
 		 const struct phase *train, const struct phase *shared, const struct phase *sluice,
 		 struct result *ret_result);
+
+bool goal_is_met(const struct goal *goal);
 
 void result_print(const struct result *result, FILE *out); /* table and plot */
 int result_write_json(const struct result *result, const char *path);

@@ -5,20 +5,22 @@
 #
 #   DEMO_REQUESTS  requests a phase (default 1000)
 #   DEMO_SEED      of the arrivals (default 1)
+#   DEMO_TRAIN_S   seconds of training alone (default 10)
 #   DEMO_OUT       where the results go (default build/demo)
 #   DEMO_SIMULATED 1: the simulated GPU even where there is a real one
 set -u
 
 : "${BUILD:?BUILD names the build folder}"
+case $BUILD in /*) build=$BUILD ;; *) build=$PWD/$BUILD ;; esac
 requests=${DEMO_REQUESTS:-1000}
 seed=${DEMO_SEED:-1}
 out=${DEMO_OUT:-build/demo}
 load=0.5
-train_alone_s=10
+train_alone_s=${DEMO_TRAIN_S:-10}
 here=$(pwd)
-sluice=$here/$BUILD/bin/sluice
-serve=$here/$BUILD/samples/serve
-train=$here/$BUILD/samples/train
+sluice=$build/bin/sluice
+serve=$build/samples/serve
+train=$build/samples/train
 # A socket's path is at most 107 characters long, and a folder's can be longer.
 sockets=$(mktemp -d) || exit 1
 socket=$sockets/sluiced.sock
@@ -45,7 +47,7 @@ find_gpu()
 	CUDA_LIB=$(sed -n 's/^CUDA_LIB := //p' build/deps.mk)
 	if [ -n "${DEMO_SIMULATED:-}" ]; then
 		why='as DEMO_SIMULATED asks'
-	elif tried=$("$here/$BUILD/samples/vecadd" 2>&1); then
+	elif tried=$("$build/samples/vecadd" 2>&1); then
 		simulated=
 		LD_LIBRARY_PATH=$CUDA_LIB${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 		export LD_LIBRARY_PATH
@@ -68,7 +70,7 @@ plain()
 {
 	if [ -n "$simulated" ]; then
 		SIMGPU_REPORT=$out/$phase/%p.simgpu.json SIMGPU_PRESET=h100 \
-			LD_LIBRARY_PATH=$here/$BUILD/simgpu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec "$@"
+			LD_LIBRARY_PATH=$build/simgpu${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec "$@"
 	fi
 	exec "$@"
 }
@@ -135,7 +137,7 @@ tenants = (
   { name = "train"; match = { uid = $uid; }; }
 );
 CONF
-	"$here/$BUILD/bin/sluiced" --user --socket "$socket" --config "$out/sluice.conf" \
+	"$build/bin/sluiced" --user --socket "$socket" --config "$out/sluice.conf" \
 		>"$out/sluiced.log" 2>&1 &
 	daemon=$!
 	tries=0
@@ -184,7 +186,7 @@ serve_with managed chat
 stop_training
 
 device=$(sed -n '/"devices"/,/]/s/^ *"name": "\(.*\)",*$/\1/p' "$out/status.json" | head -n 1)
-"$here/$BUILD/bin/sluice-demo" ${simulated:+--simulated} --device "${device:-unknown GPU}" "$out"
+"$build/bin/sluice-demo" ${simulated:+--simulated} --device "${device:-unknown GPU}" "$out"
 status=$?
 printf 'figures: %s/report.json  plot: %s/latency.svg  `sluice status` near the end: %s/status.txt\n' "$out" "$out" "$out"
 exit $status
