@@ -83,6 +83,11 @@ int config_load(struct config *config, const char *path, uint64_t device_bytes,
 /* The rules between keys. */
 int config_check(const struct config *config, uint64_t device_bytes, struct config_error *reterr);
 
+/* What is in order and yet has no effect: the at-th such, from 0. false: there are no more. */
+bool config_warning(const struct config *config, uint32_t at, struct config_error *ret_warning);
+/* Asks for work beside requests, which needs what this version has not. */
+bool config_level_is_capped(const struct config *config);
+
 /* `sluice set`: changes one key of one tenant, then checks. *config is changed only on success. */
 int config_set(struct config *config, const char *tenant, const char *key, const char *value,
 	       uint64_t device_bytes, struct config_error *reterr);

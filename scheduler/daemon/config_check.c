@@ -164,6 +164,57 @@ int config_check(const struct config *config, uint64_t device_bytes, struct conf
 	return r ? r : check_sums(config, device_bytes, reterr);
 }
 
+bool config_level_is_capped(const struct config *config)
+{
+	return config->level != CONFIG_LEVEL_AUTO && config->level > 2000;
+}
+
+static bool warn_level(const struct config *config, struct config_error *ret_warning)
+{
+	if (!config_level_is_capped(config))
+		return false;
+	config_fail(ret_warning, config->file, 0,
+		    "level: above 2 work runs beside requests, which needs SM partitions; this "
+		    "version has none, so it is 2");
+	return true;
+}
+
+static bool warn_tenant(const struct config *config, const struct config_tenant *tenant,
+			struct config_error *ret_warning)
+{
+	bool target = tenant->target.p99_ns || tenant->target.over_permille;
+
+	if (tenant->tenant_class != SLUICE_LATENCY_CRITICAL)
+		return false;
+	if (!strcmp(config_policy_name(config), "share")) {
+		config_fail(ret_warning, config->file,
+			    target ? line_of(tenant, "target.p99") : tenant->line,
+			    "tenant %s: policy share does not look at latency%s; set policy = "
+			    "\"slo\"",
+			    tenant->name, target ? " and keeps no target" : "");
+		return true;
+	}
+	if (target && config->level != CONFIG_LEVEL_AUTO) {
+		config_fail(ret_warning, config->file, line_of(tenant, "target.p99"),
+			    "tenant %s: the level is fixed, and the target is not steered by; "
+			    "level = \"auto\" steers",
+			    tenant->name);
+		return true;
+	}
+	return false;
+}
+
+bool config_warning(const struct config *config, uint32_t at, struct config_error *ret_warning)
+{
+	if (warn_level(config, ret_warning) && !at--)
+		return true;
+	for (uint32_t i = 0; i < config->tenants; i++) {
+		if (warn_tenant(config, &config->tenant[i], ret_warning) && !at--)
+			return true;
+	}
+	return false;
+}
+
 const struct config_tenant *config_find(const struct config *config, const char *name)
 {
 	for (uint32_t i = 0; i < config->tenants; i++) {

@@ -21,6 +21,10 @@ static int check_config(const char *path, bool print)
 		return say_error(&error);
 	if (!path)
 		config_defaults(&config);
+	for (uint32_t i = 0; !print && config_warning(&config, i, &error); i++) {
+		config_describe(&error, text, sizeof(text));
+		fprintf(stderr, "warning: %s\n", text);
+	}
 	config_summary(&config, text, sizeof(text));
 	if (print)
 		config_print(&config, stdout);

@@ -146,6 +146,12 @@ static bool note_tenant(const struct arbiter *arbiter, const struct tenant_entry
 	case 3:
 		return !share &&
 		       note_slack(arbiter, (uint32_t)(entry - arbiter->tenant), ret_note, room);
+	case 4: /* of no one tenant: with the first, which everybody sees */
+		return entry == &arbiter->tenant[0] && !share &&
+		       config_level_is_capped(&arbiter->config) &&
+		       note(ret_note, room,
+			    "the configuration's level is above 2, which needs SM partitions; this "
+			    "version has none, so it is 2");
 	default: return false;
 	}
 }

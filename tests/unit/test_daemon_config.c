@@ -265,6 +265,44 @@ START_TEST(test_mistakes)
 }
 END_TEST
 
+#define CHAT \
+	"tenants = (\n{ name = \"chat\"; class = \"latency-critical\"; match = { uid = 5; };\n" \
+	"target = { p99 = \"20 ms\"; }; } );"
+
+/* In order, and of no effect: said, and read all the same. */
+START_TEST(test_warnings)
+{
+	static const struct {
+		const char *text;
+		unsigned int warnings, line; /* of the last */
+		const char *says;
+	} cases[] = {
+		{CHAT, 0, 0, ""},
+		{"policy = \"share\";", 0, 0, ""},
+		{"level = 2;", 0, 0, ""},
+		{"policy = \"share\"; " CHAT, 1, 3,
+		 "tenant chat: policy share does not look at latency and keeps no target; set"},
+		{"level = 1; " CHAT, 1, 3, "tenant chat: the level is fixed"},
+		{"level = 2.001;", 1, 0, "level: above 2 work runs beside requests"},
+		{"level = \"3\"; " CHAT, 2, 3, "tenant chat: the level is fixed"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t count = 0;
+
+		ck_assert_msg(!load(cases[i].text), "%s: %s", cases[i].text, error.message);
+		while (config_warning(&config, count, &error))
+			count++;
+		ck_assert_uint_eq(count, cases[i].warnings);
+		if (!count)
+			continue;
+		ck_assert(config_warning(&config, count - 1, &error));
+		ck_assert_uint_eq(error.line, cases[i].line);
+		ck_assert_ptr_nonnull(strstr(error.message, cases[i].says));
+	}
+}
+END_TEST
+
 START_TEST(test_minimums_over_the_device)
 {
 	static const char text[] =
@@ -422,6 +460,7 @@ int main(void)
 	tcase_add_test(tcase, test_all_default);
 	tcase_add_test(tcase, test_arbiter_keys);
 	tcase_add_test(tcase, test_level);
+	tcase_add_test(tcase, test_warnings);
 	tcase_add_test(tcase, test_no_quota);
 	tcase_add_test(tcase, test_relative_target);
 	tcase_add_loop_test(tcase, test_mistakes, 0, sizeof(mistakes) / sizeof(mistakes[0]));

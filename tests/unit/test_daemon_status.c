@@ -47,6 +47,26 @@ START_TEST(test_status_without_devices)
 }
 END_TEST
 
+START_TEST(test_note_of_a_level_without_effect)
+{
+	struct rows rows;
+	int fd;
+
+	fixture_begin("policy = \"slo\"; level = 3;");
+	fd = tool_connect();
+	status(fd, &rows);
+	ck_assert(has_note(&rows, "level is above 2, which needs SM partitions"));
+	close(fd);
+	fixture_end();
+	fixture_begin("policy = \"slo\"; level = 2;");
+	fd = tool_connect();
+	status(fd, &rows);
+	ck_assert(!has_note(&rows, "SM partitions"));
+	close(fd);
+	fixture_end();
+}
+END_TEST
+
 START_TEST(test_status)
 {
 	const struct sluice_msg_status_tenant *train;
@@ -454,6 +474,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_status_without_devices);
+	tcase_add_test(tcase, test_note_of_a_level_without_effect);
 	tcase_add_test(tcase, test_status);
 	tcase_add_test(tcase, test_status_of_forced_launches);
 	tcase_add_loop_test(tcase, test_status_of_a_liar, 0, sizeof(lies) / sizeof(lies[0]));
