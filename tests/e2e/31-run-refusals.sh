@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What `sluice run` cannot do it refuses: exit status 1, one sentence on stderr that says what to do,
+# What `sluice run` cannot do it refuses: exit status 1 (127 and 126 for a program that is not there or cannot be run), one sentence on stderr that says what to do,
 # nothing on stdout, and the program is not started.
 set -u
 . tests/support/system.sh
@@ -28,7 +28,7 @@ refused()
 	rm -f "$out/started"
 	"$sluice" run "$@" >"$out/said" 2>"$out/why"
 	status=$?
-	[ $status = 1 ] || say_bad "$name: exit status $status"
+	[ $status = "${wanted:-1}" ] || say_bad "$name: exit status $status"
 	[ -s "$out/said" ] && say_bad "$name: something on stdout: $(cat "$out/said")"
 	[ "$(wc -l <"$out/why")" = 1 ] || say_bad "$name: not one line on stderr:"
 	grep -Eq "^sluice: .*$pattern" "$out/why" || say_bad "$name: not the sentence ($pattern):"
@@ -58,7 +58,8 @@ kill -CONT "$arbiter"
 
 # ---- wrong usage: status 2, and nothing is asked of anybody ----
 for wrong in 'run' 'run --no-such-option true' 'run --mps true' 'run --tenant' 'no-such-command' \
-	'status extra' 'status --watch=never' 'set train' 'set train gpu.weight=1 more' 'pause' 'reload now' \
+	'run --simulated --instance= true' 'run --simulated --instance=a/b true' \
+	'status extra' 'status --watch=never' 'status -w 2' 'set train' 'set train gpu.weight=1 more' 'pause' 'reload now' \
 	'check-config' 'check-config one two' 'doctor extra'; do
 	# shellcheck disable=SC2086 # words
 	"$sluice" $wrong >"$out/said" 2>"$out/why"
@@ -67,6 +68,10 @@ for wrong in 'run' 'run --no-such-option true' 'run --mps true' 'run --tenant' '
 	[ -s "$out/said" ] && say_bad "sluice $wrong: something on stdout: $(cat "$out/said")"
 	grep -q 'sluice' "$out/why" || say_bad "sluice $wrong: says nothing of use: $(cat "$out/why")"
 done
+
+"$sluice" status -w 2 2>&1 | grep -q -e '-w2 or --watch=2' || say_bad 'status -w 2: not told how it is written'
+"$sluice" run --help | tr -s '\n ' '  ' | grep -q '(a100, h100, l4 and v100; default h100)' ||
+	say_bad 'run --help does not name the presets that there are'
 
 # ---- tenants ----
 tenant()
@@ -101,10 +106,18 @@ refused costs "cannot read the cost table $out/none.conf: No such file" "$socket
 	--costs="$out/none.conf" -- touch "$out/started"
 
 # ---- the program ----
+wanted=127
 refused missing "cannot run 'no-such-program': No such file" "$socket" -- no-such-program
 refused path "cannot run '$out/none': No such file" "$socket" -- "$out/none"
+wanted=126
 refused mode "cannot run '$out/file': Permission denied" "$socket" -- "$out/file"
 refused folder "cannot run '$out': Is a directory" "$socket" -- "$out"
+path=$PATH
+PATH=$out:$PATH
+: >"$out/nobody-may-run-it"
+refused found "cannot run 'nobody-may-run-it': Permission denied" "$socket" -- nobody-may-run-it
+PATH=$path
+wanted=
 echo 'int main(void) { return 0; }' >"$out/static.c"
 if ${CC:-gcc} -static -o "$out/static" "$out/static.c" 2>/dev/null; then
 	refused static "$out/static is statically linked.*link it dynamically" "$socket" -- "$out/static"

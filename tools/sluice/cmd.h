@@ -4,7 +4,7 @@
 
 /*
  * The subcommands of `sluice`. Each takes its own argv (argv[0] is "sluice NAME") and returns the
- * exit status: 0, 1 (said why on stderr) or 2 (usage).
+ * exit status: 0, 1 (said why on stderr) or 2 (usage); `run` also 126 and 127, or the program's.
  */
 
 struct cmd {

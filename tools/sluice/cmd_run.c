@@ -23,13 +23,15 @@ struct options {
 
 enum { OPTION_SIMULATED = 256, OPTION_COSTS, OPTION_INSTANCE, OPTION_MPS, OPTION_PROFILE };
 
+/* What --help says of --simulated; cmd_run fills in the presets that are there. */
+static char simulated_help[320];
+
 static const struct argp_option option_table[] = {
 	{"tenant", 't', "NAME", 0, "run as this tenant; the configuration must admit you", 0},
 	{"socket", 'S', "PATH", 0, "the arbiter's socket", 0},
 	{"profile", OPTION_PROFILE, "LIBRARY", OPTION_ARG_OPTIONAL,
 	 "measure kernels with CUPTI (default: the toolkit's libcupti.so)", 0},
-	{"simulated", OPTION_SIMULATED, "PRESET", OPTION_ARG_OPTIONAL,
-	 "run on the simulated GPU (h100, a100, l4 or a description file; default h100)", 1},
+	{"simulated", OPTION_SIMULATED, "PRESET", OPTION_ARG_OPTIONAL, simulated_help, 1},
 	{"costs", OPTION_COSTS, "FILE", 0, "simulated: how long each kernel takes", 1},
 	{"instance", OPTION_INSTANCE, "NAME", 0,
 	 "simulated: programs with one name share one GPU (default: default)", 1},
@@ -49,7 +51,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		options->preset = arg;
 		return 0;
 	case OPTION_COSTS: options->costs = arg; return 0;
-	case OPTION_INSTANCE: options->instance = arg; return 0;
+	case OPTION_INSTANCE:
+		if (!*arg || strchr(arg, '/'))
+			argp_error(state, "--instance=%s: a name, without a /", arg);
+		options->instance = arg;
+		return 0;
 	case OPTION_MPS: options->mps = true; return 0;
 	case OPTION_PROFILE:
 		options->profile = true;
@@ -90,6 +96,24 @@ static int fail_preset(const char *name)
 	return cmd_fail("there is no preset '%s' of the simulated GPU; there are %s, or name a "
 			"file with a / in its path",
 			name, names);
+}
+
+static void say_presets(void)
+{
+	char names[256];
+
+	if (paths_preset_names(sizeof(names), names) < 0)
+		snprintf(names, sizeof(names), "none is installed");
+	snprintf(simulated_help, sizeof(simulated_help),
+		 "run on the simulated GPU: a preset (%s; default h100) or a description file, "
+		 "with a / in its path",
+		 names);
+}
+
+/* As env(1) and nice(1) have it: there is none, or it cannot be run. */
+static int program_status(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR ? 127 : 126;
 }
 
 static int set_simulated(const struct options *options)
@@ -212,17 +236,22 @@ int cmd_run(int argc, char **argv)
 		       "Example: sluice run -t chat -- python serve.py\n\nChecks first that the "
 		       "program can be reached, that the arbiter answers, and that it admits you "
 		       "to "
-		       "the tenant; says in one sentence what is wrong otherwise, and exits 1."};
+		       "the tenant; says in one sentence what is wrong otherwise, and exits 1; or "
+		       "127 where there is no such program, 126 where it cannot be run."};
 	struct options options = {0};
 	char shim[PATH_MAX], why[QUERY_WHY_MAX], program[SLUICE_NAME_MAX];
 	int r;
 
+	say_presets();
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &options))
 		return 2;
 	if (!options.simulated && (options.costs || options.instance || options.mps))
 		return cmd_misused("--costs, --instance and --mps go with --simulated");
-	if (target_check(options.command[0], sizeof(why), why, sizeof(program), program) < 0)
-		return cmd_fail("%s", why);
+	r = target_check(options.command[0], sizeof(why), why, sizeof(program), program);
+	if (r < 0) {
+		(void)cmd_fail("%s", why);
+		return r == -ENOTSUP ? 1 : program_status(r);
+	}
 	if (paths_shim(sizeof(shim), shim) < 0)
 		return cmd_fail("libsluice.so is not installed beside this program");
 	if (strpbrk(shim, ": "))
@@ -241,5 +270,7 @@ int cmd_run(int argc, char **argv)
 	if (r)
 		return r;
 	execvp(options.command[0], options.command);
-	return cmd_fail("cannot run '%s': %s", options.command[0], strerror(errno));
+	r = -errno;
+	(void)cmd_fail("cannot run '%s': %s", options.command[0], strerror(-r));
+	return program_status(r);
 }

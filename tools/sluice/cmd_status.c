@@ -41,6 +41,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		    (*end || end == arg || !(options->seconds >= 0.1) || options->seconds > 3600))
 			argp_error(state, "--watch=%s: seconds between 0.1 and 3600", arg);
 		return 0;
+	case ARGP_KEY_ARG:
+		if (options->watch)
+			argp_error(state, "%s: the seconds follow at once: -w%s or --watch=%s", arg,
+				   arg, arg);
+		return ARGP_ERR_UNKNOWN;
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

@@ -25,6 +25,7 @@ static int check_executable(const char *path)
 int target_find(const char *command, size_t size, char *ret_path)
 {
 	const char *path = secure_getenv("PATH");
+	int r = -ENOENT;
 
 	if (strchr(command, '/')) {
 		snprintf(ret_path, size, "%s", command);
@@ -37,8 +38,11 @@ int target_find(const char *command, size_t size, char *ret_path)
 		p += length;
 		if (!check_executable(ret_path))
 			return 0;
+		/* There is one, and nobody may run it: told as that. */
+		if (!access(ret_path, F_OK) && access(ret_path, X_OK))
+			r = -EACCES;
 	}
-	return -ENOENT;
+	return r;
 }
 
 static int check_elf(int fd, const Elf64_Ehdr *head, const char *path, size_t size, char *ret_why)
