@@ -52,9 +52,13 @@ static struct kernel_facts kernel_facts(const void *handle)
 	return facts;
 }
 
+bool graph_kernel_is_collective(const void *handle)
+{
+	return kernel_facts(handle).is_collective;
+}
+
 static uint64_t graph_walk(struct walk *walk, CUgraph graph, int depth);
 
-/* A kernel that is set by its library's handle has no function. */
 static uint64_t kernel_node_look(struct walk *walk, CUgraphNode node)
 {
 	CUDA_KERNEL_NODE_PARAMS params = {0};
@@ -63,7 +67,7 @@ static uint64_t kernel_node_look(struct walk *walk, CUgraphNode node)
 
 	if (real.cuGraphKernelNodeGetParams_v2(node, &params) != CUDA_SUCCESS)
 		return CU_GRAPH_NODE_TYPE_KERNEL;
-	handle = params.func ? (const void *)params.func : (const void *)params.kern;
+	handle = graph_kernel_of(&params);
 	if (!handle)
 		return CU_GRAPH_NODE_TYPE_KERNEL;
 	kernel = kernel_facts(handle);

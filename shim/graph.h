@@ -23,6 +23,14 @@ struct graph_facts {
 
 void graph_look(CUgraph graph, struct graph_facts *ret_facts);
 
+/* The kernel of a node: one that was set by its library's handle has no function. NULL: none. */
+static inline const void *graph_kernel_of(const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	return params->func ? (const void *)params->func : (const void *)params->kern;
+}
+
+bool graph_kernel_is_collective(const void *handle);
+
 /* In a child of fork. */
 void graph_forked(void);
 

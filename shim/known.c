@@ -128,17 +128,34 @@ void known_meet_part(struct predict *predict, struct predict_stat *part,
 
 /* ---- graphs ---------------------------------------------------------------------------------------- */
 
-void known_meet_graph(struct predict *predict, struct predict_entry *entry, uint64_t digest)
+/* NOT_KEPT: it is not known of which GPU it is. */
+static uint64_t graph_key(uint64_t digest)
 {
 	CUdevice ordinal = 0;
-	uint64_t key;
 
-	if (entry == &predict->spill || !digest || real.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS ||
-	    ordinal < 0 || ordinal >= SHIM_MAX_ORDINALS)
+	if (!digest || real.cuCtxGetDevice(&ordinal) != CUDA_SUCCESS || ordinal < 0 ||
+	    ordinal >= SHIM_MAX_ORDINALS)
+		return NOT_KEPT;
+	return predict_mix(digest, 0, PREDICT_GRAPH, device_digest((uint32_t)ordinal));
+}
+
+void known_meet_graph(struct predict *predict, struct predict_entry *entry, uint64_t digest)
+{
+	uint64_t key = graph_key(digest);
+
+	if (entry == &predict->spill || key == NOT_KEPT)
 		return;
-	key = predict_mix(digest, 0, PREDICT_GRAPH, device_digest((uint32_t)ordinal));
 	units_note(key, (struct sample_what){.kind = PREDICT_GRAPH});
 	entry_meet(predict, entry, key);
+}
+
+bool known_is_graph(struct predict *predict, struct predict_entry *entry, uint64_t digest)
+{
+	uint64_t key = graph_key(digest);
+
+	return entry == &predict->spill || key == NOT_KEPT ||
+	       atomic_load_explicit(&predict_stat_of(predict, entry)->key, memory_order_relaxed) ==
+		       key;
 }
 
 /* ---- the arbiter's pages ------------------------------------------------------------------------------ */

@@ -26,6 +26,9 @@ void known_meet(struct predict *predict, struct predict_entry *entry, struct sam
  * the current context. */
 void known_meet_graph(struct predict *predict, struct predict_entry *entry, uint64_t digest);
 
+/* Is the entry that of such a graph still? Also where that cannot be told. */
+bool known_is_graph(struct predict *predict, struct predict_entry *entry, uint64_t digest);
+
 /* A part has been split off, by the launch before (a predict_number) or by a digest of scalars.
  * With the table's lock. */
 void known_meet_part(struct predict *predict, struct predict_stat *part,

@@ -417,6 +417,8 @@ void launch_name(struct sample_what what, char *ret_name, size_t size)
 		[PREDICT_COPY_PEER] = "a peer copy",
 		[PREDICT_COPY] = "a copy",
 		[PREDICT_MEMSET] = "a memset",
+		[PREDICT_PREFETCH] = "a prefetch",
+		[PREDICT_DECOMPRESS] = "a decompression",
 	};
 	const char *name = what.kind == PREDICT_KERNEL ? kernel_name(what.handle) : NULL;
 	size_t length;

@@ -23,6 +23,8 @@ enum predict_kind {
 	PREDICT_COPY_PEER,
 	PREDICT_COPY, /* direction unknown */
 	PREDICT_MEMSET,
+	PREDICT_PREFETCH,
+	PREDICT_DECOMPRESS,
 };
 
 /* Four products side by side: a chain of them would be half the cost of the whole fast path. */

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The hook list against the toolkit's headers: every entry that launches, allocates, frees, copies
-# or waits is hooked or passed with a reason; a hooked base has all its versions; each row's
-# version is the one whose type in cudaTypedefs.h is the symbol's own.
+# The hook list against the toolkit's headers: every entry that takes a stream, launches, changes an
+# executable graph, allocates, frees, copies or waits is hooked or passed with a reason; a hooked base
+# has all its versions; each row's version is the one whose type in cudaTypedefs.h is the symbol's own.
 set -u
 : "${BUILD:?}"
 CC=${CC:-gcc}
@@ -13,8 +13,12 @@ bad=0
 
 printf '#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n' |
 	$CC -E -P -isystem "$include" - | tr '\n' ' ' |
-	grep -oE 'CUresult +cu[A-Za-z0-9_]+ *\(' | sed 's/CUresult *//; s/ *(//' |
-	sort -u >"$work/declared"
+	grep -oE 'CUresult +cu[A-Za-z0-9_]+ *\([^;]*\);' >"$work/declarations"
+sed 's/CUresult *//; s/ *(.*//' "$work/declarations" | sort -u >"$work/declared"
+# By value: what makes streams, or looks through them, has a pointer.
+grep -E 'CUstream +[A-Za-z]*[,) ]' "$work/declarations" | sed 's/CUresult *//; s/ *(.*//' |
+	sort -u >"$work/streams"
+[ "$(wc -l <"$work/streams")" -gt 150 ] || { echo "only $(wc -l <"$work/streams") entries take a stream"; exit 1; }
 sed -n 's/^HOOK(\([A-Za-z0-9_]*\),.*/\1/p' shim/hooks.def | sort >"$work/hooked"
 sed -n 's/^PASSED(\([A-Za-z0-9_]*\), ".*/\1/p' shim/passed.def | sort >"$work/passed"
 [ "$(wc -l <"$work/declared")" -gt 400 ] || { echo "only $(wc -l <"$work/declared") entries declared"; exit 1; }
@@ -34,8 +38,9 @@ complain "$work/unknown" 'listed, but cuda.h does not declare it'
 
 grep -E "$(tr -d ' \n' <<-'PATTERN'
 	^cuLaunch|
-	^cuGraph(Launch|Upload|AddMem)|
+	^cuGraph(Launch|Upload|AddMem)|^cuGraphExec|^cuGraphNodeSetEnabled|
 	^cuMemcpy|^cuMemset|
+	^cuMem(Prefetch|Discard|BatchDecompress)|
 	^cuMem(Alloc|Free|Create|Release|Map|Unmap|Import|Host(Alloc|Register|Unregister)|Address(Reserve|Free))|
 	^cuMemPool(Create|Destroy|TrimTo|Import)|
 	^cu(Array|Array3D|MipmappedArray)(Create|Destroy)|
@@ -44,7 +49,7 @@ grep -E "$(tr -d ' \n' <<-'PATTERN'
 	^cuGreenCtx(Create|Destroy)$|^cuCtx(Create|Destroy|Detach)|^cuDevicePrimaryCtxRe(lease|set)|
 	^cu(Stream|Event|Ctx)(Synchronize|Query)
 	PATTERN
-)" "$work/declared" >"$work/wanted"
+)" "$work/declared" | sort -u - "$work/streams" >"$work/wanted"
 sort -u "$work/hooked" "$work/passed" | comm -13 - "$work/wanted" >"$work/missing"
 complain "$work/missing" 'neither in shim/hooks.def nor in shim/passed.def'
 

@@ -236,6 +236,149 @@ START_TEST(a_graph_is_what_its_nodes_are)
 }
 END_TEST
 
+/* ---- executable graphs that change ----------------------------------------------------------------- */
+
+static CUresult instantiate(CUgraphExec *exec, CUgraph of, unsigned long long flags)
+{
+	*exec = EXEC;
+	return CUDA_SUCCESS;
+}
+
+static CUresult update(CUgraphExec exec, CUgraph of, CUgraphExecUpdateResultInfo *info)
+{
+	return script.launch_result;
+}
+
+static CUresult update_old(CUgraphExec exec, CUgraph of, CUgraphNode *node,
+			   CUgraphExecUpdateResult *result)
+{
+	return script.launch_result;
+}
+
+static CUresult set_kernel(CUgraphExec exec, CUgraphNode node,
+			   const CUDA_KERNEL_NODE_PARAMS *params)
+{
+	return script.launch_result;
+}
+
+static CUresult set_kernel_old(CUgraphExec exec, CUgraphNode node,
+			       const CUDA_KERNEL_NODE_PARAMS_v1 *params)
+{
+	return script.launch_result;
+}
+
+static CUresult set_node(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams *params)
+{
+	return script.launch_result;
+}
+
+static CUresult set_child(CUgraphExec exec, CUgraphNode node, CUgraph of)
+{
+	return script.launch_result;
+}
+
+static void execs_start(void)
+{
+	CUgraphExec exec;
+
+	graphs_start();
+	real.cuGraphInstantiateWithFlags = instantiate;
+	real.cuGraphExecUpdate = update_old;
+	real.cuGraphExecUpdate_v2 = update;
+	real.cuGraphExecKernelNodeSetParams = set_kernel_old;
+	real.cuGraphExecKernelNodeSetParams_v2 = set_kernel;
+	real.cuGraphExecNodeSetParams = set_node;
+	real.cuGraphExecChildGraphNodeSetParams = set_child;
+	graph.kernel = PLAIN;
+	graph.is_nested = false;
+	ck_assert_int_eq(cuGraphInstantiateWithFlags(&exec, (CUgraph)(uintptr_t)1, 0),
+			 CUDA_SUCCESS);
+}
+
+static uint32_t cost_ns(void)
+{
+	return predict_cost_ns(predict_find(&launch_predict, predict_graph_tag(EXEC), 1));
+}
+
+static bool is_collective(void)
+{
+	return collective_is((struct sample_what){.kind = PREDICT_GRAPH, .handle = EXEC});
+}
+
+static void update_to(uintptr_t kernel)
+{
+	CUgraphExecUpdateResultInfo info;
+
+	graph.kernel = kernel;
+	ck_assert_int_eq(cuGraphExecUpdate_v2(EXEC, (CUgraph)(uintptr_t)1, &info), CUDA_SUCCESS);
+}
+
+START_TEST(an_update_is_looked_at_and_the_same_work_stays_known)
+{
+	CUgraphExecUpdateResult result;
+	CUgraphNode node;
+
+	ck_assert_uint_eq(cost_ns(), 40 * US);
+	for (int i = 0; i < 8; i++)
+		predict_sample(&launch_predict,
+			       predict_find(&launch_predict, predict_graph_tag(EXEC), 1), 700 * US,
+			       true);
+	update_to(PLAIN);
+	ck_assert_uint_eq(cost_ns(), 700 * US);
+	ck_assert(!is_collective());
+	/* One that the driver has refused has changed nothing. */
+	script.launch_result = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+	graph.kernel = NCCL;
+	ck_assert_int_eq(cuGraphExecUpdate(EXEC, (CUgraph)(uintptr_t)1, &node, &result),
+			 CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	ck_assert_uint_eq(cost_ns(), 700 * US);
+	ck_assert(!is_collective());
+	script.launch_result = CUDA_SUCCESS;
+	ck_assert_int_eq(cuGraphExecUpdate(EXEC, (CUgraph)(uintptr_t)1, &node, &result),
+			 CUDA_SUCCESS);
+	ck_assert_uint_eq(cost_ns(), 40 * US);
+	ck_assert(is_collective());
+	update_to(PLAIN);
+	ck_assert(!is_collective());
+}
+END_TEST
+
+START_TEST(a_node_that_becomes_a_collective_makes_its_graph_one)
+{
+	CUDA_KERNEL_NODE_PARAMS kernel = {.func = (CUfunction)(uintptr_t)PLAIN};
+	CUDA_KERNEL_NODE_PARAMS_v1 old = {.func = (CUfunction)(uintptr_t)NCCL};
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEMCPY};
+
+	ck_assert_int_eq(cuGraphExecKernelNodeSetParams_v2(EXEC, NULL, &kernel), CUDA_SUCCESS);
+	ck_assert_int_eq(cuGraphExecNodeSetParams(EXEC, NULL, &params), CUDA_SUCCESS);
+	ck_assert_int_eq(cuGraphExecChildGraphNodeSetParams(EXEC, NULL, (CUgraph)(uintptr_t)1),
+			 CUDA_SUCCESS);
+	ck_assert(!is_collective());
+	kernel = (CUDA_KERNEL_NODE_PARAMS){.kern = (CUkernel)(uintptr_t)NCCL};
+	cuGraphExecKernelNodeSetParams_v2(EXEC, NULL, &kernel);
+	ck_assert(is_collective());
+	update_to(PLAIN);
+	cuGraphExecKernelNodeSetParams(EXEC, NULL, &old);
+	ck_assert(is_collective());
+	update_to(PLAIN);
+	params = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_KERNEL,
+				     .kernel.func = (CUfunction)(uintptr_t)NVSHMEM};
+	cuGraphExecNodeSetParams(EXEC, NULL, &params);
+	ck_assert(is_collective());
+	update_to(PLAIN);
+	graph.kernel = NCCL;
+	params = (CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_GRAPH,
+				     .graph.graph = (CUgraph)(uintptr_t)1};
+	cuGraphExecNodeSetParams(EXEC, NULL, &params);
+	ck_assert(is_collective());
+	update_to(PLAIN);
+	ck_assert(!is_collective());
+	graph.kernel = NCCL;
+	cuGraphExecChildGraphNodeSetParams(EXEC, NULL, (CUgraph)(uintptr_t)1);
+	ck_assert(is_collective());
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("shim_collective");
@@ -252,6 +395,11 @@ int main(void)
 	tcase_add_test(tcase, a_graph_is_what_its_nodes_are);
 	tcase_add_test(tcase, a_node_without_a_function_is_digested_as_its_kernel);
 	tcase_add_test(tcase, a_graph_that_is_not_seen_whole_has_no_digest);
+	suite_add_tcase(suite, tcase);
+	tcase = tcase_create("executable graphs");
+	tcase_add_checked_fixture(tcase, execs_start, rig_finish);
+	tcase_add_test(tcase, an_update_is_looked_at_and_the_same_work_stays_known);
+	tcase_add_test(tcase, a_node_that_becomes_a_collective_makes_its_graph_one);
 	suite_add_tcase(suite, tcase);
 	return rig_run(suite);
 }

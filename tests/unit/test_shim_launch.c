@@ -475,6 +475,59 @@ START_TEST(a_large_copy_goes_in_pieces_under_the_gate)
 }
 END_TEST
 
+static struct {
+	CUdeviceptr from;
+	uint64_t calls, bytes;
+} prefetched;
+
+static CUresult prefetch(CUdeviceptr address, size_t bytes, CUmemLocation location,
+			 unsigned int flags, CUstream stream)
+{
+	ck_assert_uint_eq(address, prefetched.from + prefetched.bytes);
+	prefetched.calls++;
+	prefetched.bytes += bytes;
+	return CUDA_SUCCESS;
+}
+
+static CUresult decompress(CUmemDecompressParams *params, size_t count, unsigned int flags,
+			   size_t *error_index, CUstream stream)
+{
+	return CUDA_SUCCESS;
+}
+
+/* By its bytes, in pieces; what it takes is no copy's, since all of it may be there already. */
+START_TEST(a_prefetch_is_counted_as_a_copy)
+{
+	CUmemLocation location = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
+	CUmemDecompressParams params[2] = {{.srcNumBytes = 1 << 20, .dstNumBytes = 1 << 22},
+					   {.srcNumBytes = 1 << 20}};
+	uint64_t launches, launched_ns;
+	uint32_t copy_ns, guess_ns;
+	size_t index;
+
+	real.cuMemPrefetchAsync_v2 = prefetch;
+	real.cuMemBatchDecompressAsync = decompress;
+	prefetched.from = 1 << 20;
+	rig_launch(KERNEL);
+	launches = rig_launches();
+	launched_ns = rig_launched();
+	ck_assert_int_eq(cuMemPrefetchAsync_v2(1 << 20, 9u << 20, location, 0, SCRIPT_STREAM(0)),
+			 CUDA_SUCCESS);
+	ck_assert_uint_eq(prefetched.calls, 3);
+	ck_assert_uint_eq(prefetched.bytes, 9u << 20);
+	ck_assert_uint_eq(rig_launches() - launches, 3);
+	predict_bytes_tag(PREDICT_PREFETCH, 1 << 20, &guess_ns);
+	ck_assert_uint_ge(rig_launched() - launched_ns, 9ull * guess_ns / 2);
+	ck_assert_uint_ne(predict_bytes_tag(PREDICT_PREFETCH, 4096, &guess_ns),
+			  predict_bytes_tag(PREDICT_COPY, 4096, &copy_ns));
+	launched_ns = rig_launched();
+	ck_assert_int_eq(cuMemBatchDecompressAsync(params, 2, 0, &index, SCRIPT_STREAM(0)),
+			 CUDA_SUCCESS);
+	predict_bytes_tag(PREDICT_DECOMPRESS, 5 << 20, &guess_ns);
+	ck_assert_uint_eq(rig_launched() - launched_ns, guess_ns);
+}
+END_TEST
+
 static void *copy_run(void *closure)
 {
 	static char host[1];
@@ -567,6 +620,7 @@ int main(void)
 	tcase_add_test(tcase, a_context_takes_its_captures_with_it);
 	tcase_add_test(tcase, a_large_copy_goes_in_pieces_under_the_gate);
 	tcase_add_test(tcase, a_large_copy_does_not_wait_for_a_turn);
+	tcase_add_test(tcase, a_prefetch_is_counted_as_a_copy);
 	tcase_add_test(tcase, an_unattached_process_only_passes_through);
 	suite_add_tcase(suite, tcase);
 	return rig_run(suite);
