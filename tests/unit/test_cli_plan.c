@@ -148,6 +148,13 @@ START_TEST(what_is_counted_is_said)
 	ck_assert_ptr_null(strstr(text, "of 8000 steps"));
 	free(text);
 
+	/* What no arbiter does is not shown as if one did. */
+	setup_scenario(1);
+	scenario.order[0].value[plan_policy_option(scenario.order[0].policy, "partitions")] = 1;
+	text = print(0);
+	ck_assert_ptr_nonnull(strstr(text, "\nnote: partitions: no arbiter of this version"));
+	free(text);
+
 	/* Without a target nothing is late. */
 	setup_scenario(1);
 	scenario.tenant[0].world.target.extra_permille = 0;
@@ -155,6 +162,7 @@ START_TEST(what_is_counted_is_said)
 	text = print(0);
 	ck_assert_ptr_nonnull(strstr(text, "; target none\n"));
 	ck_assert_ptr_null(strstr(text, " late\n"));
+	ck_assert_ptr_null(strstr(text, "note: "));
 	free(text);
 }
 END_TEST

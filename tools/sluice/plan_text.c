@@ -227,6 +227,23 @@ static void print_remarks(const struct scenario *scenario, const struct report_r
 		print_delay(scenario, &row->delay[i], out);
 }
 
+/* What the planner can play and the arbiter cannot do. */
+static void print_notes(const struct scenario *scenario, FILE *out)
+{
+	for (uint32_t i = 0; i < scenario->orders; i++) {
+		const struct scenario_order *order = &scenario->order[i];
+		int option = plan_policy_option(order->policy, "partitions");
+
+		if (option < 0 || !order->value[option])
+			continue;
+		fputs("\nnote: partitions: no arbiter of this version keeps launches to part of "
+		      "the "
+		      "GPU; rows with them show what it would do if it could\n",
+		      out);
+		return;
+	}
+}
+
 static int print_all(const struct scenario *scenario, const struct run_result *result,
 		     size_t columns, FILE *out)
 {
@@ -243,6 +260,7 @@ static int print_all(const struct scenario *scenario, const struct run_result *r
 		report_make(scenario, &scenario->order[i], &result[i * scenario->seeds], &row);
 		print_remarks(scenario, &row, out);
 	}
+	print_notes(scenario, out);
 	return r;
 }
 
