@@ -71,6 +71,8 @@ START_TEST(shortest_remaining_goes_on)
 	all[1].measured_ns = 40 * MS;
 	ck_assert_uint_eq(slo_order_pick(&order, all, 3, 0), 2);
 	ck_assert_uint_eq(slo_order_pick(&order, all, 0, 0), SLO_ORDER_NONE);
+	all[0] = all[2]; /* of equal ones the first */
+	ck_assert_uint_eq(slo_order_pick(&order, all, 3, 0), 0);
 }
 END_TEST
 

@@ -214,6 +214,25 @@ START_TEST(two_at_once)
 }
 END_TEST
 
+/* With time slices the next one waits until what the last one launched has ended: its kernels are
+ * never cut by a slice, nor do they pay for a change twice. */
+START_TEST(turns_change_on_a_drained_device)
+{
+	uint64_t switches = 2;
+
+	rig.config.device.switch_ns = 300 * US;
+	make_world("order", (const char *[]){"window", "group", NULL},
+		   (uint64_t[]){2 * MS, 2 * MS});
+	add_server(100 * MS, make_workload(50, 200 * US, 40), 500 * MS);
+	add_server(103 * MS, make_workload(10, 200 * US, 40), 500 * MS);
+	run(150 * MS);
+	/* To the short one and back; the first is the long one's own. */
+	ck_assert_uint_le(end_of(0), 100 * MS + 300 * US + 12 * MS + 60 * GAP_NS +
+					     switches * (300 * US + WAKE_NS + LAUNCH_NS) + 60 * US);
+	ck_assert_uint_lt(end_of(1), end_of(0));
+}
+END_TEST
+
 /* A loop goes when no request does, and not beside one. */
 START_TEST(best_effort_work_fills_in)
 {
@@ -313,6 +332,7 @@ int main(void)
 	tcase_add_test(tcase, earliest_deadline_first);
 	tcase_add_test(tcase, what_cannot_be_had_is_held);
 	tcase_add_test(tcase, profile_is_corrected);
+	tcase_add_test(tcase, turns_change_on_a_drained_device);
 	tcase_add_loop_test(tcase, two_at_once, 1, 3);
 	tcase_add_test(tcase, best_effort_work_fills_in);
 	suite_add_tcase(suite, tcase);

@@ -50,7 +50,7 @@ enum {
 static const struct plan_option order_options[] = {
 	[OPTION_RULE] = {"rule", PLAN_COUNT, ORDER_SLO, ORDER_FIFO, ORDER_SHED,
 			 "0 fifo, 1 shortest, 2 slo, 3 edf, 4 shed"},
-	[OPTION_GROUP] = {"group", PLAN_NS, 1000000, 0, 1000000000,
+	[OPTION_GROUP] = {"group", PLAN_NS, 300000, 0, 1000000000,
 			  "predicted time between two decisions"},
 	[OPTION_WINDOW] = {"window", PLAN_NS, 300000, 0, 1000000000,
 			   "predicted time in flight of the one that goes"},
