@@ -4,6 +4,7 @@
 static const struct order_scene *const scenes[] = {
 	&order_classes,
 	&order_gaps,
+	&order_width,
 	&order_slo,
 	&order_shed,
 	&order_residency,
