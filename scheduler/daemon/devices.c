@@ -54,9 +54,27 @@ static void devices_forget_past(struct arbiter *arbiter, uint32_t index)
 	}
 }
 
+/* Once in the arbiter's life, unless what it is has changed: each program may be its first. */
+static void devices_log(struct arbiter *arbiter, int index, const struct sluice_msg_device *before)
+{
+	const struct sluice_msg_device *record = &arbiter->device[index].record;
+
+	if (!memcmp(before->uuid, record->uuid, sizeof(record->uuid)) &&
+	    !strcmp(before->name, record->name) && before->memory_bytes == record->memory_bytes &&
+	    before->sms == record->sms && before->mps == record->mps &&
+	    before->simulated == record->simulated)
+		return;
+	log_limited(&arbiter->log_lives, LOG_LEVEL_INFO, arbiter->now_ns,
+		    "gpu %d: %s, %u SMs, %llu MiB%s, processes %s", index, record->name,
+		    record->sms, (unsigned long long)(record->memory_bytes >> 20),
+		    record->simulated ? ", simulated" : "",
+		    record->mps ? "overlap (MPS)" : "take turns (no MPS)");
+}
+
 static int devices_add(struct arbiter *arbiter, const struct sluice_msg_device *message, uid_t uid,
 		       const char **ret_why)
 {
+	struct sluice_msg_device before;
 	uint32_t own = 0;
 	int free_index = -1, r;
 
@@ -74,6 +92,7 @@ static int devices_add(struct arbiter *arbiter, const struct sluice_msg_device *
 	}
 	if (memcmp(arbiter->device[free_index].record.uuid, message->uuid, 16))
 		devices_forget_past(arbiter, (uint32_t)free_index);
+	before = arbiter->device[free_index].record;
 	arbiter->device[free_index] =
 		(struct known_device){.used = true, .record = *message, .uid = uid};
 	nvml_correct(arbiter->nvml, &arbiter->device[free_index].record);
@@ -85,12 +104,7 @@ static int devices_add(struct arbiter *arbiter, const struct sluice_msg_device *
 	absent_device(arbiter, (uint32_t)free_index);
 	arbiter->polled_ns = 0;
 	devices_poll(arbiter);
-	log_limited(&arbiter->log_lives, LOG_LEVEL_INFO, arbiter->now_ns,
-		    "gpu %d: %s, %u SMs, %llu MiB%s, processes %s", free_index, message->name,
-		    message->sms,
-		    (unsigned long long)(arbiter->device[free_index].record.memory_bytes >> 20),
-		    message->simulated ? ", simulated" : "",
-		    message->mps ? "overlap (MPS)" : "take turns (no MPS)");
+	devices_log(arbiter, free_index, &before);
 	return free_index;
 }
 

@@ -63,4 +63,17 @@ begin mixed-graphs under - -- "$samples/graphs"
 begin mixed-vecadd under batch -- "$samples/vecadd" --rounds 10
 begin mixed-serve under chat -- "$samples/serve" --requests 15 --warmup 2
 await_all mixed
+
+# The GPU is told of once, not by each program that is the only one on it.
+told()
+{
+	grep -c '^sluiced: gpu 0: .*take turns' "$out/arbiter"
+}
+before=0
+for round in 1 2 3; do
+	under - -- "$samples/vecadd" >"$out/said" 2>&1 || say_bad "vecadd, round $round: failed"
+	[ "$round" = 1 ] && before=$(told)
+done
+[ "$before" -ge 1 ] || say_bad "the log tells of no GPU"
+[ "$(told)" = "$before" ] || say_bad "the log tells of the same GPU again, with each program"
 exit "$bad"
