@@ -43,6 +43,10 @@ for tenant in chat train; do
 	record $tenant --seconds 3 -o "$out/$tenant.conf" -a "$out/$tenant.gaps" 2>"$out/$tenant.log" || fail "$tenant could not be recorded"
 done
 
+# The loop waits for the server, never the other way round: that is in what its host seems to take.
+grep -q 'launches were held for' "$out/train.log" || fail "no word of the loop's holds"
+grep -q 'launches were held for' "$out/chat.log" && fail "the server was said to be held"
+
 # Files are looked at before the time is spent, and nothing stays where it failed.
 started=$(date +%s)
 record train --seconds 60 -o "$out/none/x" >"$out/none" 2>"$out/refused.log" && fail "recorded into no folder"

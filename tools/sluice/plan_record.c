@@ -2,6 +2,7 @@
 #include "plan_record.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@
 #define ASK_EVERY_NS 10000000
 /* Held for so much of the time: that is why nothing was seen. */
 #define HELD_PART 0.8
+/* Held for so much of it: worth a word. */
+#define HELD_WORD 0.05
 
 struct recording {
 	struct fold fold;
@@ -123,8 +126,10 @@ static int write_arrivals(const struct record_options *options, const struct fol
 	return r ? cmd_fail("cannot write %s: %s", options->arrivals, strerror(-r)) : 0;
 }
 
-static void remark(const struct recording *recording, const struct fold_result *result)
+static void remark(const struct record_options *options, const struct recording *recording,
+		   const struct fold_result *result)
 {
+	double held = (double)recording->held_ns / (options->seconds * 1e9);
 	char launch[32], turn[32];
 
 	format_ns(result->launch_gap_ns, sizeof(launch), launch);
@@ -134,6 +139,12 @@ static void remark(const struct recording *recording, const struct fold_result *
 		"takes %s between two launches, %s from a drain to the next launch\n",
 		result->used, result->steps, result->period, result->work_permille / 10, launch,
 		turn);
+	if (held >= HELD_WORD)
+		fprintf(stderr,
+			"sluice: launches were held for %.0f %% of the time, and the wait is in "
+			"what "
+			"the host takes: the program's own is seen when others are idle\n",
+			fmin(held, 1) * 100);
 	if (recording->lost)
 		fprintf(stderr,
 			"sluice: %llu launches were lost on the way; the steps that they were in "
@@ -186,7 +197,7 @@ static int make(const struct record_options *options, const struct recording *re
 		return fail_nothing(options, recording);
 	if (r)
 		return cmd_fail("cannot make a workload: %s", strerror(-r));
-	remark(recording, &result);
+	remark(options, recording, &result);
 	r = write_workload(options, workload);
 	workload_free(workload);
 	return r || !options->arrivals ? r : write_arrivals(options, &recording->fold);
