@@ -352,6 +352,10 @@ uninstall: ## remove what install put there
 	rm -f $(foreach m,$(notdir $(MAN1)),'$(DESTDIR)$(MANDIR)/man1/$(m)') $(foreach m,$(notdir $(MAN5)),'$(DESTDIR)$(MANDIR)/man5/$(m)') \
 		$(foreach m,$(notdir $(MAN8)),'$(DESTDIR)$(MANDIR)/man8/$(m)')
 	rm -rf '$(DESTDIR)$(LIBDIR)' '$(DESTDIR)$(DATADIR)'
+# Of a prefix of its own, what install made on the way, where nobody else has put anything.
+	for folder in $(if $(filter-out / /usr /usr/local,$(PREFIX)),'$(BINDIR)' '$(SBINDIR)' '$(MANDIR)/man1' '$(MANDIR)/man5' '$(MANDIR)/man8' '$(UNITDIR)' \
+		'$(dir $(UNITDIR))' '$(dir $(LIBDIR))' '$(MANDIR)' '$(dir $(DATADIR))' '$(PREFIX)'); do \
+		rmdir '$(DESTDIR)'"$$folder" 2>/dev/null; done; :
 
 OURS := $(wildcard include/sluice/*.h shim/*.[ch] scheduler/*/*.[ch] tools/*/*.[ch] tools/plan/suites/*.[ch] tools/plan/facts/*.[ch] tools/simgpu/*/*.[ch] \
 	tests/*/*.[ch] tests/bench/nulldriver/*.[ch] samples/*.c)
