@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "activity.h"
+#include "environment.h"
 #include "known.h"
 #include "launch_fast.h"
 #include "shim_log.h"
@@ -74,9 +74,9 @@ static int connect_to(const char *path)
 
 static int connect_user(void)
 {
-	const char *folder = secure_getenv("XDG_RUNTIME_DIR");
+	const char *folder = environment()->runtime;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	size_t length = folder ? strnlen(folder, sizeof(path)) : 0;
+	size_t length = strnlen(folder, sizeof(path));
 
 	if (!length || length + sizeof(SLUICE_SOCKET_USER) > sizeof(path))
 		return -ENOENT;
@@ -87,10 +87,10 @@ static int connect_user(void)
 
 static int connect_any(void)
 {
-	const char *asked = secure_getenv(SLUICE_SOCKET_ENV);
+	const char *asked = environment()->socket;
 	int result, user;
 
-	if (asked && *asked)
+	if (*asked)
 		return connect_to(asked);
 	result = connect_to(SLUICE_SOCKET_SYSTEM);
 	if (!result)
@@ -98,13 +98,6 @@ static int connect_any(void)
 	/* One that has gone, or that we may not see, says more than none. */
 	user = connect_user();
 	return user == -ENOENT ? result : user;
-}
-
-static bool is_set(const char *name)
-{
-	const char *value = secure_getenv(name);
-
-	return value && *value;
 }
 
 /* The unit keeps its folder while the arbiter restarts. */
@@ -120,7 +113,7 @@ static bool has_system_folder(void)
 
 bool session_is_expected(void)
 {
-	return is_set(SLUICE_SOCKET_ENV) || is_set("SLUICE_TENANT") || has_system_folder();
+	return *environment()->socket || *environment()->tenant || has_system_folder();
 }
 
 /* ---- the arbiter's own messages ---------------------------------------------------------------- */
@@ -241,13 +234,12 @@ int session_greet(void)
 	struct sluice_msg_hello hello = {.version = SLUICE_PROTOCOL_VERSION,
 					 .oldest = SLUICE_PROTOCOL_OLDEST,
 					 .session = session.id};
-	const char *tenant = secure_getenv("SLUICE_TENANT");
 	int result = connect_any();
 
 	if (result)
 		return result;
 	sluice_wire_head(&hello, SLUICE_MSG_HELLO, sizeof(hello), next_seq(), 0);
-	sluice_wire_text(hello.tenant, sizeof(hello.tenant), tenant ? tenant : "");
+	sluice_wire_text(hello.tenant, sizeof(hello.tenant), environment()->tenant);
 	sluice_wire_text(hello.program, sizeof(hello.program), program_invocation_short_name);
 	result = sluice_wire_send(session.fd, &hello, NULL, 0, MSG_DONTWAIT);
 	/* Hung up on already: why, is there to be read. */
@@ -375,4 +367,5 @@ void session_forked(void)
 	/* Our copy of the descriptor; the arbiter hears nothing of it. */
 	session_close();
 	session = (struct session){.fd = -1};
+	environment_forked();
 }

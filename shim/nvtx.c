@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "door_resolve.h"
+#include "environment.h"
 #include "futex.h"
 #include "range.h"
 #include "shim_log.h"
@@ -268,7 +268,7 @@ static int attach(const struct nvtx_callbacks *callbacks, const nvtx_function *b
 
 static void find_next(void)
 {
-	const char *path = secure_getenv("SLUICE_NVTX_NEXT");
+	const char *path = environment()->nvtx_next;
 	void *(*libc_dlopen)(const char *, int);
 	void *(*libc_dlsym)(void *, const char *);
 	void *library;
@@ -276,7 +276,7 @@ static void find_next(void)
 	if (nvtx.looked)
 		return;
 	nvtx.looked = true;
-	if (!path || !*path)
+	if (!*path)
 		return;
 	libc_dlopen = (void *(*)(const char *, int))object_libc_symbol("dlopen");
 	libc_dlsym = (void *(*)(void *, const char *))object_libc_symbol("dlsym");

@@ -3,12 +3,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "door_pick.h"
 #include "door_resolve.h"
+#include "environment.h"
 #include "kernel.h"
 #include "launch_fast.h"
 #include "shim_log.h"
@@ -238,10 +238,10 @@ static bool load(const char *path, struct cupti_calls *ret_calls)
 
 void profile_start(void)
 {
-	const char *path = secure_getenv("SLUICE_PROFILE");
+	const char *path = environment()->profile;
 	struct cupti_calls calls;
 
-	if (!path || !*path)
+	if (!*path)
 		return;
 	if (!load(path, &calls))
 		shim_log(SHIM_LOG_ERROR,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cancel.h"
+#include "environment.h"
 
 static _Atomic unsigned int level_now;
 
@@ -74,9 +75,9 @@ static void format_line(struct line *line, const char *format, va_list args)
 void shim_log_init(void)
 {
 	static const char *const names[] = {"off", "error", "info", "debug"};
-	const char *asked = secure_getenv("SLUICE_LOG");
+	const char *asked = environment()->log;
 
-	for (unsigned int i = 0; asked && i < sizeof(names) / sizeof(names[0]); i++)
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(asked, names[i]))
 			atomic_store_explicit(&level_now, i, memory_order_relaxed);
 }

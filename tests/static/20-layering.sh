@@ -46,4 +46,8 @@ if grep -nil 'sluice' samples/*.c samples/*.cu 2>/dev/null; then
 	echo '  -> no line of a sample knows Sluice'
 	bad=1
 fi
+if grep -n 'getenv *(' shim/*.c | grep -v '^shim/environment\.c:'; then
+	echo '  -> the shim reads its environment once, in environment.c'
+	bad=1
+fi
 exit $bad

@@ -102,6 +102,18 @@ START_TEST(a_session_is_taken_up_again)
 }
 END_TEST
 
+/* The program has none left, and the arbiter is another. */
+START_TEST(a_cleared_environment_does_not_lose_the_arbiter)
+{
+	ck_assert(!unsetenv("SLUICE_SOCKET") && !unsetenv("SLUICE_TENANT"));
+	fake_arbiter_stop(&rig.fake);
+	launch_until_up(false);
+	fake_arbiter_start(&rig.fake);
+	launch_until_up(true);
+	ck_assert_str_eq(fake_arbiter_session(&rig.fake, 1, 1)->tenant, "be");
+}
+END_TEST
+
 static uint64_t in_flight(void)
 {
 	uint64_t ns;
@@ -319,10 +331,14 @@ START_TEST(no_arbiter_is_no_session)
 	ck_assert(!setenv("SLUICE_SOCKET", "/nonexistent/sock", 1));
 	/* Named, and so expected; by what is no folder there can be none. */
 	ck_assert_int_eq(link_attach(), -EAGAIN);
+	/* Read once. */
 	ck_assert(!setenv("SLUICE_SOCKET", "/dev/null/sock", 1));
+	ck_assert_int_eq(link_attach(), -EAGAIN);
+	link_forked();
 	ck_assert_int_eq(link_attach(), -ENOTDIR);
 	ck_assert(!link_is_up());
 	ck_assert_int_eq(link_mem_request(0, 1, 0), -ENOTCONN);
+	link_forked();
 }
 END_TEST
 
@@ -425,6 +441,7 @@ int main(void)
 	tcase_add_test(open_case, an_arbiter_that_hangs_is_asked_less_and_less);
 	tcase_add_test(open_case, a_held_launch_goes_on_when_the_arbiter_dies);
 	tcase_add_test(open_case, a_session_is_taken_up_again);
+	tcase_add_test(open_case, a_cleared_environment_does_not_lose_the_arbiter);
 	tcase_add_test(open_case, a_launch_that_was_noted_on_the_page_before_is_not_lost);
 	tcase_add_test(open_case, memory_in_use_moves_to_the_new_page);
 	tcase_add_test(open_case, a_hung_arbiter_counts_as_gone_until_it_beats_again);
