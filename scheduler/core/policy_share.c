@@ -34,7 +34,8 @@ static void share_decide(struct engine *engine, struct device *device, uint64_t 
 
 		lead_decide(engine, device, &terms, now_ns);
 	} else {
-		struct turn_terms terms = {.window_ns = window_ns, .member = share_member};
+		struct turn_terms terms = {
+			.window_ns = window_ns, .member = share_member, .copies_pass = true};
 
 		turns_decide(engine, device, &terms, now_ns);
 		pairs_watch(device, now_ns);

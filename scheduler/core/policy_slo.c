@@ -150,8 +150,11 @@ static void slo_decide(struct engine *engine, struct device *device, uint64_t no
 
 		lead_decide(engine, device, &terms, now_ns);
 	} else {
-		struct turn_terms terms = {
-			.window_ns = window_ns, .guard_ns = guard_ns, .member = slo_is_best_effort};
+		/* A latency process's own copies would wait for those of all. */
+		struct turn_terms terms = {.window_ns = window_ns,
+					   .guard_ns = guard_ns,
+					   .member = slo_is_best_effort,
+					   .copies_pass = !guarded};
 
 		turns_decide(engine, device, &terms, now_ns);
 		pairs_watch(device, now_ns);

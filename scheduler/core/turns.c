@@ -367,7 +367,8 @@ void turns_decide(struct engine *engine, struct device *device, const struct tur
 		turn_grant(device, terms, now_ns);
 	else if (turn->state == TURN_DRAINING)
 		turn_watch_drain(device, now_ns);
-	turn_let_copies(device, terms, now_ns);
+	if (terms->copies_pass)
+		turn_let_copies(device, terms, now_ns);
 	turn_watch_periods(device, terms, now_ns);
 }
 

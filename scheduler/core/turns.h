@@ -22,6 +22,7 @@
 struct turn_terms {
 	uint64_t window_ns, guard_ns;
 	gate_filter member; /* who takes turns */
+	bool copies_pass;   /* large copies of those who wait go */
 };
 
 void turns_decide(struct engine *engine, struct device *device, const struct turn_terms *terms,

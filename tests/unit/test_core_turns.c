@@ -14,7 +14,7 @@
 #define LOOKED_NS (OPENED_NS + 2 * MS)
 
 static struct engine *engine;
-static struct grant grant[2]; /* as the processes were last told */
+static struct grant grant[3]; /* as the processes were last told */
 static uint64_t timer_ns;
 
 static void feed(struct event event)
@@ -249,6 +249,27 @@ START_TEST(copies_go_where_a_turn_alone_holds_them)
 }
 END_TEST
 
+/* Its own would wait for one of each process. `share` does not look at who is latency-critical. */
+START_TEST(copies_wait_beside_a_latency_process)
+{
+	struct event chat = {
+		.kind = EVENT_JOIN, .tenant = 0, .process = 2, .join = {.latency = true}};
+
+	begin();
+	feed((struct event){.kind = EVENT_POLICY, .policy = &policy_slo, .now_ns = LOOKED_NS});
+	ck_assert(grant[1].flags & SLUICE_GRANT_COPIES);
+	feed(chat);
+	feed((struct event){.kind = EVENT_ATTACH, .process = 2, .now_ns = LOOKED_NS});
+	ck_assert(!(grant[1].flags & SLUICE_GRANT_COPIES));
+	feed((struct event){.kind = EVENT_POLICY, .policy = &policy_share, .now_ns = LOOKED_NS});
+	ck_assert(grant[1].flags & SLUICE_GRANT_COPIES);
+	feed((struct event){.kind = EVENT_POLICY, .policy = &policy_slo, .now_ns = LOOKED_NS});
+	feed((struct event){.kind = EVENT_LEAVE, .process = 2, .now_ns = LOOKED_NS});
+	ck_assert(grant[1].flags & SLUICE_GRANT_COPIES);
+	end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("core turns");
@@ -263,6 +284,7 @@ int main(void)
 	tcase_add_test(tcase, nobody_waits_for_the_copies);
 	tcase_add_test(tcase, a_kernel_behind_the_copies_is_waited_for);
 	tcase_add_test(tcase, a_turn_used_up_with_a_copy_is_over_at_once);
+	tcase_add_test(tcase, copies_wait_beside_a_latency_process);
 	tcase_add_test(tcase, copies_go_where_a_turn_alone_holds_them);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

@@ -106,8 +106,12 @@ static void print_effort(const struct suite *suite, FILE *out)
 		cpu_s += suite->result[i].cpu_s;
 		simulated_s += suite->result[i].simulated_s;
 	}
-	(void)fprintf(out, "\n%u jobs, %.0f simulated seconds in %.0f s of CPU\n", suite->jobs,
-		      simulated_s, cpu_s);
+	/* Orders do not say what they simulated. */
+	if (simulated_s > 0)
+		(void)fprintf(out, "\n%u jobs, %.0f simulated seconds in %.0f s of CPU\n",
+			      suite->jobs, simulated_s, cpu_s);
+	else
+		(void)fprintf(out, "\n%u jobs in %.0f s of CPU\n", suite->jobs, cpu_s);
 }
 
 void suite_table_print(const struct suite *suite, FILE *out)
