@@ -74,8 +74,9 @@ static void set_user_socket(struct command_line *line)
 	if (!runtime || !*runtime) {
 		fprintf(stderr,
 			"sluiced: XDG_RUNTIME_DIR is not set, so this is no login session; say "
-			"where to listen with --socket PATH%s\n",
-			geteuid() ? "" : ", or serve everybody, without --user");
+			"where to listen with --socket PATH, and tell the others with "
+			"SLUICE_SOCKET=PATH or -S PATH%s\n",
+			geteuid() ? "" : "; or serve everybody, without --user");
 		exit(2);
 	}
 	snprintf(line->socket_path, sizeof(line->socket_path), "%s%s", runtime, SLUICE_SOCKET_USER);
