@@ -357,7 +357,7 @@ uninstall: ## remove what install put there
 		'$(dir $(UNITDIR))' '$(dir $(LIBDIR))' '$(MANDIR)' '$(dir $(DATADIR))' '$(PREFIX)'); do \
 		rmdir '$(DESTDIR)'"$$folder" 2>/dev/null; done; :
 
-OURS := $(wildcard include/sluice/*.h shim/*.[ch] scheduler/*/*.[ch] tools/*/*.[ch] tools/plan/suites/*.[ch] tools/plan/facts/*.[ch] tools/simgpu/*/*.[ch] \
+OURS := $(wildcard include/sluice/*.h shim/*.[ch] scheduler/*/*.[ch] tools/*/*.[ch] tools/plan/*/*.[ch] tools/simgpu/*/*.[ch] \
 	tests/*/*.[ch] tests/bench/nulldriver/*.[ch] samples/*.c)
 format: ## clang-format our C files
 	$(Q)$(CLANG_FORMAT) -i $(OURS)

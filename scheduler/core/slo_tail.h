@@ -19,7 +19,6 @@
 #include <stdint.h>
 
 #define TAIL_RING 1024
-#define TAIL_SHORT 256
 
 #define TAIL_RATE 64u /* arrivals that show a change */
 

@@ -4,7 +4,7 @@ set -u
 cuda=$(sed -n 's/^CUDA_INCLUDE := //p' build/deps.mk)
 check_flags=$(sed -n 's/^CHECK_CFLAGS := //p' build/deps.mk)
 bad=0
-for header in include/sluice/*.h shim/*.h scheduler/*/*.h tools/sluice/*.h tools/demo/*.h tools/plan/*.h tools/plan/suites/*.h \
+for header in include/sluice/*.h shim/*.h scheduler/*/*.h tools/sluice/*.h tools/demo/*.h tools/plan/*.h tools/plan/*/*.h \
 	tools/simgpu/*/*.h tests/*/*.h; do
 	[ -e "$header" ] || continue
 	# shellcheck disable=SC2086 # a list of flags

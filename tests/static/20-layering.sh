@@ -31,7 +31,7 @@ for folder in include/sluice shim scheduler/core scheduler/daemon tools/sluice t
 		forbid "$folder/*.[ch]" 'cuda|jansson|shim|simgpu|device/|ptx/' 'the daemon depends on core, libconfig, libsystemd'
 		;;
 	tools/plan)
-		forbid "$folder/*.[ch]" 'cuda|systemd|daemon/|scheduler|ptx/|driver/|pthread|(shim/)?(gate|link|launch|activity|request)\.h' 'the planner plays the core, the device model, and of the shim gate_decide alone'
+		forbid "$folder/*.[ch] $folder/*/*.[ch]" 'cuda|systemd|daemon/|scheduler|ptx/|driver/|pthread|(shim/)?(gate|link|launch|activity|request)\.h' 'the planner plays the core, the device model, and of the shim gate_decide alone'
 		;;
 	*)
 		forbid "$folder/*.[ch]" 'core/|daemon/|scheduler|shim/|simgpu/|device/' 'tools never reach into scheduler, shim or simgpu'

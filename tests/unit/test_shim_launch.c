@@ -44,7 +44,6 @@ START_TEST(an_unknown_kernel_is_counted_and_measured)
 		rig_launch(KERNEL);
 	ck_assert_uint_ge(atomic_load(&rig.page->counters.unpredicted), 2);
 	/* Not the first; the fifth sample has been read by the seventh launch. */
-	ck_assert_str_eq(script_log(SCRIPT_STREAM(0)) + 0, script_log(SCRIPT_STREAM(0)));
 	ck_assert_int_eq(strncmp(script_log(SCRIPT_STREAM(0)), "KEKE", 4), 0);
 	ck_assert_uint_eq(predict_cost_ns(predict_find(
 				  &launch_predict,

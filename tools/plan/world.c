@@ -10,7 +10,6 @@
 #define US 1000ull
 #define MS 1000000ull
 #define DONE_AT_ONCE 64u
-#define POLICY_RANDOM 0x706f6c696379ull
 
 void world_config_preset(struct world_config *config)
 {
@@ -49,8 +48,6 @@ int world_create(const struct world_config *config, const struct plan_policy *po
 	for (uint32_t i = 0; i < options; i++)
 		world->values[i] = values ? values[i] : policy->options[i].preset;
 	world->timer_ns = world->start_ns = MODEL_NEVER;
-	random_seed(&world->random, config->seed);
-	random_fork(&world->random, POLICY_RANDOM, &world->random);
 	world->model = aligned_alloc(64, size);
 	if (!world->model) {
 		free(world);
@@ -303,9 +300,4 @@ void world_limit(struct world *world, uint32_t proc, uint32_t max_sms)
 void world_timer(struct world *world, uint64_t at_ns)
 {
 	world->timer_ns = at_ns;
-}
-
-uint64_t world_random(struct world *world)
-{
-	return random_next(&world->random);
 }

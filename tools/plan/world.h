@@ -123,7 +123,5 @@ void world_wake(struct world *world, uint32_t proc, uint64_t at_ns);
 void world_limit(struct world *world, uint32_t proc, uint32_t max_sms);
 /* The policy's one timer: calls ->timer; UINT64_MAX: none. */
 void world_timer(struct world *world, uint64_t at_ns);
-/* Of the policy's own random numbers: same seed, same sequence. */
-uint64_t world_random(struct world *world);
 
 #endif

@@ -87,7 +87,6 @@ struct world {
 	uint64_t now_ns, timer_ns, sample_ns,
 		start_ns; /* start: warm-up is over; MODEL_NEVER: not */
 	uint64_t events;
-	struct random random; /* the policy's */
 	uint32_t hosts;
 	int error; /* the first; ends the run */
 	struct host *host[WORLD_MAX_PROCS];

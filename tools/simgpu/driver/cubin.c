@@ -5,7 +5,6 @@
 
 #include "driver/cubin.h"
 
-#define MAX_SECTIONS 65536
 #define MAX_PARAMS 1024
 #define MAX_PARAM_BYTES 32764
 

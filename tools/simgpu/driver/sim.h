@@ -34,7 +34,7 @@
 #include "ptx/ptx.h"
 
 struct segment; /* device/segment.h: the device's shared memory and its lock */
-struct exec;	/* exec half, one per context */
+struct exec;	/* exec half, one per process and device */
 struct stream;
 
 #define SIM_MAGIC_CONTEXT 0x43545830u
