@@ -77,8 +77,10 @@ static int device_ask(uint32_t ordinal, uint32_t held_units, struct sluice_msg_d
 		return result;
 	sluice_wire_copy(&answer, ret_ok, sizeof(*ret_ok));
 	sluice_wire_close_fds(&answer);
+	if (answer.header.type == SLUICE_MSG_REFUSED)
+		return session_refused(&answer);
 	if (answer.header.type != SLUICE_MSG_DEVICE_OK)
-		return -EACCES;
+		return -EPROTO;
 	if (ret_ok->header.status)
 		return ret_ok->header.status;
 	return ret_ok->index < SLUICE_MAX_DEVICES ? 0 : -EPROTO;
@@ -108,6 +110,19 @@ static bool is_away(int error)
 {
 	return error == -EAGAIN || error == -ECONNREFUSED || error == -ECONNRESET ||
 	       error == -ENOTCONN || error == -EPIPE || error == -ETIMEDOUT;
+}
+
+const char *link_why(int error)
+{
+	switch (error) {
+	case -ECANCELED: return "the tenant bypasses";
+	case LINK_REFUSED: return "the arbiter refuses";
+	case -EACCES: return "no permission to connect to the arbiter";
+	case -EAGAIN:
+	case -ENOENT:
+	case -ECONNREFUSED: return "no arbiter";
+	default: return NULL;
+	}
 }
 
 int link_attach(void)

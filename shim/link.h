@@ -7,9 +7,13 @@
  * only; every call keeps errno. Returns are 0 or -errno, never a CUresult.
  */
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The arbiter has said no; why, is in the log. */
+#define LINK_REFUSED (-EKEYREJECTED)
 
 /*
  * Connects, says hello, maps the pages; under shim.lock. Only the first time it waits for an
@@ -24,6 +28,9 @@ int link_attach(void);
  * escrow) and stores its state with release. -EAGAIN: the arbiter is away or does not answer;
  * other errors are for good. */
 int link_device_register(uint32_t ordinal);
+
+/* What an error of the two above means, for the log; NULL: there are no words for it. */
+const char *link_why(int error);
 
 /* How long the fail mode holds up whoever needs an arbiter that is away; open: 0. */
 uint64_t link_patience_ns(void);

@@ -10,9 +10,12 @@
 #include "environment.h"
 #include "known.h"
 #include "launch_fast.h"
+#include "link.h"
 #include "shim_log.h"
 
 #define FD_LEAST 512 /* out of the way of programs that close or count low descriptors */
+#define SAY_AGAIN_NS \
+	(60 * SLUICE_NS_PER_S) /* the same refusal: a new session is asked for all the time */
 
 struct session session = {.fd = -1};
 
@@ -315,18 +318,28 @@ static int pages_adopt(const struct sluice_packet *packet)
 	return 0;
 }
 
+int session_refused(const struct sluice_packet *packet)
+{
+	struct sluice_msg_text text;
+	uint64_t now_ns = sluice_now_ns();
+
+	sluice_wire_copy(packet, &text, sizeof(text));
+	text.text[sizeof(text.text) - 1] = 0;
+	if (now_ns - session.refused_ns >= SAY_AGAIN_NS || strcmp(text.text, session.refusal)) {
+		session.refused_ns = now_ns;
+		memcpy(session.refusal, text.text, sizeof(session.refusal));
+		shim_log(SHIM_LOG_ERROR, "refused: %s", text.text);
+	}
+	return LINK_REFUSED;
+}
+
 static int welcome_take(const struct sluice_packet *packet)
 {
 	struct sluice_msg_welcome welcome;
-	struct sluice_msg_text text;
 	int result;
 
-	if (packet->header.type == SLUICE_MSG_REFUSED) {
-		sluice_wire_copy(packet, &text, sizeof(text));
-		text.text[sizeof(text.text) - 1] = 0;
-		shim_log(SHIM_LOG_ERROR, "refused: %s", text.text);
-		return -EACCES;
-	}
+	if (packet->header.type == SLUICE_MSG_REFUSED)
+		return session_refused(packet);
 	if (packet->header.type != SLUICE_MSG_WELCOME)
 		return -EPROTO;
 	sluice_wire_copy(packet, &welcome, sizeof(welcome));

@@ -33,6 +33,8 @@ struct session {
 	bool managed;
 	uint64_t fail_deadline_ns, mem_deadline_ns;
 	uint64_t up_since_ns;
+	uint64_t refused_ns; /* when the arbiter last refused something, as the log says ... */
+	char refusal[SLUICE_TEXT_MAX];		  /* ... and why */
 	_Atomic(struct sluice_channel *) channel; /* any thread; earlier ones stay mapped */
 	struct sluice_escrow *escrow;
 	struct fd_info channel_info, escrow_info;
@@ -55,6 +57,9 @@ int session_welcome(uint64_t deadline_ns);
  * in between are served. -ENOTCONN: the connection is gone. */
 int session_ask(void *question, uint32_t type, uint32_t size, uint64_t deadline_ns,
 		struct sluice_packet *ret_answer);
+
+/* Logs why the arbiter refuses, as it says in a REFUSED. LINK_REFUSED. */
+int session_refused(const struct sluice_packet *packet);
 
 /* Serves what has arrived, without waiting. False: hung up. */
 bool session_serve(void);

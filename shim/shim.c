@@ -81,8 +81,23 @@ static bool driver_is_up(void)
 
 static void say_unmanaged(int error)
 {
-	shim_log(error == -ECANCELED ? SHIM_LOG_INFO : SHIM_LOG_ERROR, "not managed: %s",
-		 error == -ECANCELED ? "the tenant bypasses" : "no arbiter");
+	const char *why = link_why(error);
+
+	if (why)
+		shim_log(error == -ECANCELED ? SHIM_LOG_INFO : SHIM_LOG_ERROR, "not managed: %s",
+			 why);
+	else
+		shim_log(SHIM_LOG_ERROR, "not managed: error %d", -error);
+}
+
+static void say_device_unmanaged(uint32_t ordinal, int error)
+{
+	const char *why = link_why(error);
+
+	if (why)
+		shim_log(SHIM_LOG_ERROR, "device %u: not managed: %s", ordinal, why);
+	else
+		shim_log(SHIM_LOG_ERROR, "device %u: not managed: error %d", ordinal, -error);
 }
 
 /* With the lock. */
@@ -156,8 +171,7 @@ static void device_register(struct shim_device *device)
 	if (error == -EAGAIN && !retry_later(&device->registration))
 		return;
 	if (error)
-		shim_log(SHIM_LOG_ERROR, "device %u: not managed, error %d", device->ordinal,
-			 -error);
+		say_device_unmanaged(device->ordinal, error);
 	if (error && error != -EAGAIN)
 		atomic_store_explicit(&device->state, SHIM_DEVICE_UNMANAGED, memory_order_release);
 }

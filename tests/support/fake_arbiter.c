@@ -192,8 +192,15 @@ static void on_device(struct fake_arbiter *fake, struct fake_session *session,
 	struct sluice_msg_device_ok ok = {.index = session->devices,
 					  .memory_max_bytes = UINT64_MAX};
 	struct sluice_grant *grant = &session->channel->device[ok.index].grant;
+	struct sluice_msg_text no = {0};
 	struct sluice_msg_device about;
 
+	if (fake->refusal) {
+		sluice_wire_text(no.text, sizeof(no.text), fake->refusal);
+		send_text(session->fd, SLUICE_MSG_REFUSED, &no, sizeof(no), packet->header.seq,
+			  NULL, 0);
+		return;
+	}
 	sluice_wire_copy(packet, &about, sizeof(about));
 	fake->memory_granted_units += sluice_escrow_units(about.held_bytes);
 	atomic_store(&session->escrow->device[ok.index].word,

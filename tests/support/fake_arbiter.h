@@ -51,6 +51,7 @@ struct fake_arbiter {
 	_Atomic uint64_t memory_granted_units;
 	uint64_t window_ns, guard_ns; /* what new best-effort grants begin with */
 	uint32_t grant_flags;	      /* and these, beside MANAGED */
+	const char *refusal;	      /* of devices, and why; NULL: none */
 };
 
 /* Fills in defaults: open, no window, no guard, no limits. */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The session: what the arbiter's absence, death, return and hanging do to launches. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 
+#include "environment.h"
 #include "link.h"
 #include "link_session.h"
+#include "shim_log.h"
 #include "shim_rig.h"
 
 #define KERNEL 0x7000
@@ -404,6 +407,59 @@ START_TEST(an_arbiter_that_hangs_is_asked_less_and_less)
 }
 END_TEST
 
+/* What the shim says while standard error is a file. */
+static void say_into(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+	close(fd);
+}
+
+START_TEST(a_refusal_is_said_in_the_arbiter_s_words)
+{
+	int saved = dup(STDERR_FILENO);
+	char path[128], said[512] = "", want[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/said", rig.fake.folder);
+	ck_assert(!setenv("SLUICE_LOG", "error", 1));
+	environment_forked();
+	shim_log_init();
+	forget_device();
+	rig.fake.refusal = "more GPUs than it can hold";
+	say_into(path);
+	ck_assert_ptr_null(shim_device(0));
+	ck_assert_ptr_null(shim_device(0));
+	ck_assert_int_eq(dup2(saved, STDERR_FILENO), STDERR_FILENO);
+	close(saved);
+	ck_assert_int_eq(shim.device[0].state, SHIM_DEVICE_UNMANAGED);
+	ck_assert(!unsetenv("SLUICE_LOG"));
+	fd = open(path, O_RDONLY);
+	ck_assert_int_gt(read(fd, said, sizeof(said) - 1), 0);
+	close(fd);
+	unlink(path);
+	snprintf(want, sizeof(want),
+		 "sluice (pid %d): refused: more GPUs than it can hold\n"
+		 "sluice (pid %d): device 0: not managed: the arbiter refuses\n",
+		 (int)getpid(), (int)getpid());
+	ck_assert_str_eq(said, want);
+}
+END_TEST
+
+START_TEST(only_where_there_is_none_no_arbiter_is_said)
+{
+	ck_assert_str_eq(link_why(-EAGAIN), "no arbiter");
+	ck_assert_str_eq(link_why(-ENOENT), "no arbiter");
+	ck_assert_str_eq(link_why(-ECONNREFUSED), "no arbiter");
+	ck_assert_str_eq(link_why(LINK_REFUSED), "the arbiter refuses");
+	ck_assert_str_eq(link_why(-ECANCELED), "the tenant bypasses");
+	ck_assert_ptr_null(link_why(-EPROTO));
+	ck_assert_ptr_null(link_why(-ENOTDIR));
+}
+END_TEST
+
 static void *register_device(void *closure)
 {
 	*(_Atomic bool *)closure = shim_device(0) != NULL;
@@ -439,6 +495,8 @@ int main(void)
 	tcase_add_test(open_case, a_dead_arbiter_opens_the_gates);
 	tcase_add_test(open_case, a_device_is_registered_with_the_next_arbiter);
 	tcase_add_test(open_case, an_arbiter_that_hangs_is_asked_less_and_less);
+	tcase_add_test(open_case, a_refusal_is_said_in_the_arbiter_s_words);
+	tcase_add_test(open_case, only_where_there_is_none_no_arbiter_is_said);
 	tcase_add_test(open_case, a_held_launch_goes_on_when_the_arbiter_dies);
 	tcase_add_test(open_case, a_session_is_taken_up_again);
 	tcase_add_test(open_case, a_cleared_environment_does_not_lose_the_arbiter);
