@@ -167,6 +167,51 @@ START_TEST(more_than_one_percent_late_is_void)
 }
 END_TEST
 
+/* In columns: a bar's block is one of three bytes. */
+static size_t width_of(const char *line)
+{
+	size_t width = 0;
+
+	for (; *line; line++)
+		width += ((unsigned char)*line & 0xc0) != 0x80;
+	return width;
+}
+
+START_TEST(what_is_printed_fits_a_terminal)
+{
+	double a[] = {10.8, 24.5, 43.1, 59.1}, b[] = {450, 713, 801, 830};
+	struct phase serve = make_phase(a, 4, 0), train = make_phase(NULL, 0, 10);
+	struct phase shared = make_phase(b, 4, 5), sluice = make_phase(a, 4, 4.5);
+	struct result result;
+	char *text = NULL, *line, *rest, path[256];
+	size_t size = 0, void_lines = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	sluice.late_ops = 41;
+	result_make("NVIDIA H100 80GB HBM3", true, &serve, &train, &shared, &sluice, &result);
+	result_print(&result, out);
+	fclose(out);
+	/* The scale of the bars, and what late means. */
+	ck_assert_ptr_nonnull(strstr(text, " 20|"));
+	ck_assert_ptr_nonnull(strstr(text, " 500|\n"));
+	ck_assert_ptr_null(strstr(text, "1000|"));
+	ck_assert_ptr_nonnull(strstr(text, "1.025 % of the simulated operations ended later than"));
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		ck_assert_msg(width_of(line) <= 80, "%zu: %s", width_of(line), line);
+		void_lines += !strncmp(line, "VOID: 1.02 %", 12);
+	}
+	ck_assert_uint_eq(void_lines, 1);
+	free(text);
+
+	snprintf(path, sizeof(path), "%s/latency.svg", folder);
+	ck_assert_int_eq(result_write_svg(&result, path), 0);
+	ck_assert(file_has(path, ">the server alone: p99 59.1 ms</text>"));
+	ck_assert(file_has(path, "p99 830.0 ms; training does 50 % of what it does alone</text>"));
+	ck_assert(file_has(path, ">percentile of the requests"));
+	ck_assert(file_has(path, ">from arrival to reply, logarithmic</text>"));
+}
+END_TEST
+
 static bool printed(const struct result *result, const char *what)
 {
 	char *text = NULL;
@@ -212,6 +257,7 @@ int main(void)
 	tcase_add_test(tcase, steps_count_inside_the_servers_time);
 	tcase_add_test(tcase, what_cannot_be_read_is_named);
 	tcase_add_test(tcase, more_than_one_percent_late_is_void);
+	tcase_add_test(tcase, what_is_printed_fits_a_terminal);
 	tcase_add_test(tcase, a_phase_of_many_late_operations_is_named);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);

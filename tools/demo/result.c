@@ -27,7 +27,7 @@ static void find_void(struct result *result)
 	if (result->simulated && result->late_ops_pct > LATE_OPS_VOID_PCT)
 		snprintf(result->void_why, sizeof(result->void_why),
 			 "%.2f %% of the simulated operations ended late (limit %.0f %%): this "
-			 "machine was too busy to keep simulated time; try again when it is idle",
+			 "machine was too busy; try again when it is idle",
 			 result->late_ops_pct, LATE_OPS_VOID_PCT);
 	else if (fabs(result->load - LOAD_WANTED) > LOAD_TOLERANCE)
 		snprintf(result->void_why, sizeof(result->void_why),

@@ -188,5 +188,5 @@ stop_training
 device=$(sed -n '/"devices"/,/]/s/^ *"name": "\(.*\)",*$/\1/p' "$out/status.json" | head -n 1)
 "$build/bin/sluice-demo" ${simulated:+--simulated} --device "${device:-unknown GPU}" "$out"
 status=$?
-printf 'figures: %s/report.json  plot: %s/latency.svg  `sluice status` near the end: %s/status.txt\n' "$out" "$out" "$out"
+printf 'figures: %s/report.json\nplot: %s/latency.svg\n`sluice status` near the end: %s/status.txt\n' "$out" "$out" "$out"
 exit $status

@@ -9,11 +9,11 @@
  * milliseconds; both logarithmic. */
 
 #define WIDTH 860
-#define HEIGHT 500
-#define LEFT 70
+#define HEIGHT 536
+#define LEFT 92
 #define RIGHT 30
 #define TOP 64
-#define BOTTOM 122
+#define BOTTOM 158
 
 static const char *const colour[COLUMNS] = {"#3b7dd8", "#d1495b", "#2e8b57"};
 
@@ -75,6 +75,13 @@ static void draw_axes(const struct scale *scale, FILE *out)
 				LEFT, y_of(scale, ms), WIDTH - RIGHT, y_of(scale, ms), LEFT - 8,
 				y_of(scale, ms) + 4, ms);
 		}
+	fprintf(out,
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">percentile of the requests, spread "
+		"towards the slowest</text>\n"
+		"<text transform=\"translate(18 %d) rotate(-90)\" text-anchor=\"middle\">from "
+		"arrival "
+		"to reply, logarithmic</text>\n",
+		(LEFT + WIDTH - RIGHT) / 2, HEIGHT - BOTTOM + 42, (TOP + HEIGHT - BOTTOM) / 2);
 }
 
 static void draw_curve(const struct result *result, const struct scale *scale, int column,
@@ -95,17 +102,23 @@ static void draw_curve(const struct result *result, const struct scale *scale, i
 	fputs("\"/>\n", out);
 }
 
+/* Alone, each of the two: the curve is the server's. */
 static void draw_legend(const struct result *result, FILE *out)
 {
 	for (int i = 0; i < COLUMNS; i++) {
-		int y = HEIGHT - BOTTOM + 48 + i * 20;
+		int y = HEIGHT - BOTTOM + 68 + i * 20;
+		char training[80] = "";
 
+		if (i != ALONE)
+			snprintf(training, sizeof(training),
+				 "; training does %.0f %% of what it does alone",
+				 result->column[i].train_rel * 100);
 		fprintf(out,
 			"<rect x=\"%d\" y=\"%d\" width=\"18\" height=\"4\" fill=\"%s\"/>"
-			"<text x=\"%d\" y=\"%d\">%s: p99 %.1f ms, training at %.0f %% of what it "
-			"does alone</text>\n",
-			LEFT, y, colour[i], LEFT + 26, y + 6, column_title[i],
-			result->column[i].a_p99_ms, result->column[i].train_rel * 100);
+			"<text x=\"%d\" y=\"%d\">%s: p99 %.1f ms%s</text>\n",
+			LEFT, y, colour[i], LEFT + 26, y + 6,
+			i == ALONE ? "the server alone" : column_title[i],
+			result->column[i].a_p99_ms, training);
 	}
 }
 
@@ -133,9 +146,9 @@ int result_write_svg(const struct result *result, const char *path)
 	draw_legend(result, out);
 	if (result->void_why[0])
 		fprintf(out,
-			"<text x=\"%d\" y=\"%d\" fill=\"#d1495b\" font-weight=\"bold\">VOID: "
+			"<text x=\"%d\" y=\"%d\" fill=\"#d1495b\" font-size=\"11\">VOID: "
 			"%s</text>\n",
-			LEFT, HEIGHT - 16, result->void_why);
+			20, HEIGHT - 14, result->void_why);
 	fputs("</svg>\n", out);
 	return fclose(out) ? -EIO : 0;
 }
