@@ -107,7 +107,9 @@ static bool is_sooner(const struct shed_request *a, const struct shed_request *b
 {
 	if (a->late != b->late)
 		return b->late;
-	return a->late ? a->left_ns < b->left_ns : a->deadline_ns < b->deadline_ns;
+	if (!a->late)
+		return a->deadline_ns < b->deadline_ns;
+	return a->left_ns * b->weight < b->left_ns * a->weight;
 }
 
 uint32_t shed_first(const struct shed_request *request, uint32_t count)

@@ -28,8 +28,8 @@ struct shed_request {
 /* Fills in `late` of each. At most SHED_MOST requests. Returns how many are late. */
 uint32_t shed_choose(struct shed_request *request, uint32_t count, uint64_t now_ns);
 
-/* Index of the one to run: of those on time the earliest deadline; if all are late the shortest.
- * UINT32_MAX: `count` is 0. After shed_choose. */
+/* Index of the one to run: of those on time the earliest deadline; if all are late the least left
+ * for its weight. UINT32_MAX: `count` is 0. After shed_choose. */
 uint32_t shed_first(const struct shed_request *request, uint32_t count);
 
 #endif

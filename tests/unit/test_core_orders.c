@@ -208,7 +208,7 @@ START_TEST(the_long_one_is_given_up)
 }
 END_TEST
 
-START_TEST(late_ones_run_last_and_shortest_first)
+START_TEST(late_ones_run_last_and_least_left_first)
 {
 	struct shed_request all[3] = {{9 * MS, 5 * MS, 1, false},
 				      {4 * MS, 3 * MS, 1, false},
@@ -217,6 +217,8 @@ START_TEST(late_ones_run_last_and_shortest_first)
 	ck_assert_uint_eq(shed_choose(all, 3, 0), 2);
 	ck_assert_uint_eq(shed_first(all, 3), 2);
 	ck_assert_uint_eq(shed_first(all, 2), 1);
+	all[0].weight = 3; /* 3 ms for its weight, not 4 */
+	ck_assert_uint_eq(shed_first(all, 2), 0);
 	ck_assert_uint_eq(shed_first(all, 0), UINT32_MAX);
 }
 END_TEST
@@ -354,7 +356,7 @@ int main(void)
 	tcase_add_test(tcase, largest_set_in_time);
 	tcase_add_test(tcase, heaviest_set_in_time);
 	tcase_add_test(tcase, the_long_one_is_given_up);
-	tcase_add_test(tcase, late_ones_run_last_and_shortest_first);
+	tcase_add_test(tcase, late_ones_run_last_and_least_left_first);
 	tcase_add_test(tcase, as_many_as_there_may_be);
 	tcase_add_test(tcase, room_is_used_cheapest_first);
 	tcase_add_test(tcase, gain_grows_above_loss);

@@ -27,7 +27,7 @@ static const char *const good[] = {
 	"  arrivals = { kind = \"poisson\"; load = \"50 %\";",	   /* 6 */
 	"    steps = ( { at = \"1 s\"; rate = \"120 %\"; } ); };", /* 7 */
 	"  target = { p99 = \"+10 %\"; of = \"arrival\"; };",	   /* 8 */
-	"  gpu = { max = \"90 %\"; }; },",			   /* 9 */
+	"  lengths = \"60 %\"; gpu = { max = \"90 %\"; }; },",	   /* 9 */
 	"{ name = \"train\"; workload = \"train.conf\";",	   /* 10 */
 	"  gpu = { weight = 300; min = \"10 %\"; }; },",	   /* 11 */
 	"{ name = \"other\"; workload = \"train\"; }",		   /* 12 */
@@ -168,6 +168,7 @@ START_TEST(test_a_good_one)
 	ck_assert_uint_eq(serve->world.target.extra_permille, 100);
 	ck_assert_uint_eq(serve->world.gpu_max_permille, 900);
 	ck_assert_uint_eq(serve->load_permille, 500);
+	ck_assert_uint_eq(serve->world.work_sigma_permille, 600);
 	ck_assert_uint_eq(serve->arrivals.n_steps, 1);
 	ck_assert_uint_eq(serve->arrivals.steps[0].rate_permille, 1200);
 	ck_assert_uint_eq(scenario->tenant[1].world.weight, 300);
@@ -252,6 +253,8 @@ static const struct mistake {
 	 0},
 	{9, "  gpu = { max = \"20 %\"; min = \"30 %\"; }; },", "gpu.min is more than gpu.max", 0},
 	{11, "  gpu = { weight = 0; }; },", "weight is out of range: 1 to 10000", 0},
+	{9, "  lengths = \"400 %\"; },", "lengths is out of range", 0},
+	{11, "  lengths = \"60 %\"; },", "lengths are of requests", 0},
 	{11, "  target = { p99 = \"1 ms\"; }; },", "only a latency-critical tenant has a target",
 	 0},
 	{12, "{ name = \"train\"; workload = \"train.conf\"; }", "there is a tenant train already",

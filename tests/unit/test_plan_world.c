@@ -244,11 +244,14 @@ END_TEST
 
 /* ---- requests that differ ---- */
 
-static void run_varied(uint32_t sigma_permille, uint64_t seed, struct world_request *ret_request)
+/* `beside`: with a loop, which is the world's first process. */
+static void run_varied(uint32_t sigma_permille, uint64_t seed, bool beside,
+		       struct world_request *ret_request)
 {
 	struct world_config config = plain_config(0);
 	struct workload *workload = make_workload(2, 500 * US, 40);
-	struct arrivals arrivals = make_arrivals(ARRIVALS_PERIODIC, 30 * MS);
+	struct arrivals_desc desc = {.kind = ARRIVALS_PERIODIC, .mean_ns = 30 * MS, .seed = seed};
+	struct arrivals arrivals;
 	struct world_tenant tenant = {.name = "serve",
 				      .latency = true,
 				      .weight = 100,
@@ -259,11 +262,13 @@ static void run_varied(uint32_t sigma_permille, uint64_t seed, struct world_requ
 	struct world_record record;
 	struct world *world;
 
-	config.seed = seed;
+	ck_assert_int_eq(arrivals_init(&arrivals, &desc), 0);
 	world = make_world(&config, "native");
+	if (beside)
+		add_loop(world, workload, 100);
 	ck_assert_int_eq(world_add(world, &tenant, NULL), 0);
 	ck_assert_int_eq(world_run(world, 400, MODEL_NEVER), 0);
-	world_get_record(world, 0, &record);
+	world_get_record(world, beside ? 1 : 0, &record);
 	memcpy(ret_request, record.request, 400 * sizeof(*ret_request));
 	world_destroy(world);
 	workload_free(workload);
@@ -272,13 +277,14 @@ static void run_varied(uint32_t sigma_permille, uint64_t seed, struct world_requ
 /* All of a request's kernels take its own factor longer; without a sigma none does. */
 START_TEST(test_work_varies_by_request)
 {
-	static struct world_request varied[400], again[400], other[400], plain[400];
+	static struct world_request varied[400], again[400], other[400], plain[400], beside[400];
 	uint32_t sum = 0, longer = 0;
 
-	run_varied(600, 1, varied);
-	run_varied(600, 1, again);
-	run_varied(600, 2, other);
-	run_varied(0, 1, plain);
+	run_varied(600, 1, false, varied);
+	run_varied(600, 1, false, again);
+	run_varied(600, 2, false, other);
+	run_varied(0, 1, false, plain);
+	run_varied(600, 1, true, beside);
 	ck_assert_mem_eq(varied, again, sizeof(varied));
 	ck_assert_mem_ne(varied, other, sizeof(varied));
 	for (uint32_t i = 0; i < 400; i++) {
@@ -287,6 +293,7 @@ START_TEST(test_work_varies_by_request)
 		ck_assert_uint_eq(varied[i].end_ns - varied[i].start_ns,
 				  4 * US + work_ns + 1 * US + 8 * US);
 		ck_assert_uint_eq(plain[i].work_permille, 1000);
+		ck_assert_uint_eq(beside[i].work_permille, varied[i].work_permille);
 		ck_assert_uint_eq(plain[i].arrival_ns, varied[i].arrival_ns);
 		sum += varied[i].work_permille;
 		longer += varied[i].work_permille > 1000;

@@ -11,7 +11,7 @@
 #include "plan/world_impl.h"
 
 #define QUEUE_MOST (1u << 20)
-#define LENGTHS 0x6c656e67746873ull /* use of random numbers, apart from those of other hosts */
+#define LENGTHS 0x6c656e67746873ull /* use of random numbers, beside those of arrivals */
 /* Requests are no shorter and no longer than that, over their workload's. */
 #define WORK_LEAST_PERMILLE 50u
 #define WORK_MOST_PERMILLE 20000u
@@ -49,7 +49,11 @@ int host_create(struct world *world, const struct world_tenant *tenant, struct h
 	random_seed(&seed, world->config.seed);
 	random_fork(&seed, 2 * world->hosts + 1, &host->gaps);
 	random_fork(&seed, 2 * world->hosts + 2, &host->work);
-	random_fork(&seed, LENGTHS + world->hosts, &host->lengths);
+	if (tenant->latency) {
+		/* Requests are as long however they are served, and beside whom. */
+		random_seed(&seed, tenant->arrivals->desc.seed);
+		random_fork(&seed, LENGTHS, &host->lengths);
+	}
 	host->work_permille = 1000;
 	host->step_ns = host->seen_at_ns = host->arrival_ns = MODEL_NEVER;
 	host->limit_sms = UINT32_MAX;

@@ -21,12 +21,11 @@ struct play {
 	struct arrivals arrivals[WORLD_MAX_PROCS];
 };
 
-static int play_add(struct play *play, const struct scenario *scenario, uint32_t index,
-		    const struct arrivals_desc *desc, int32_t priority)
+static int play_add_as(struct play *play, const struct world_tenant *given, uint32_t index,
+		       const struct arrivals_desc *desc)
 {
-	struct world_tenant tenant = scenario->tenant[index].world;
+	struct world_tenant tenant = *given;
 
-	tenant.priority = priority;
 	if (tenant.latency) {
 		int r = arrivals_init(&play->arrivals[index], desc);
 
@@ -35,6 +34,15 @@ static int play_add(struct play *play, const struct scenario *scenario, uint32_t
 		tenant.arrivals = &play->arrivals[index];
 	}
 	return world_add(play->world, &tenant, NULL);
+}
+
+static int play_add(struct play *play, const struct scenario *scenario, uint32_t index,
+		    const struct arrivals_desc *desc, int32_t priority)
+{
+	struct world_tenant tenant = scenario->tenant[index].world;
+
+	tenant.priority = priority;
+	return play_add_as(play, &tenant, index, desc);
 }
 
 static struct arrivals_desc arrivals_of(const struct scenario *scenario, uint32_t index,
@@ -58,7 +66,7 @@ static struct world_config config_of(const struct scenario *scenario, uint64_t s
 
 /* ---- alone ---- */
 
-/* How long a request takes on an idle device. */
+/* How long a request of the mean length takes on an idle device. */
 static int lone_service(const struct scenario *scenario, uint32_t index, uint64_t seed,
 			uint64_t *ret_ns)
 {
@@ -67,15 +75,17 @@ static int lone_service(const struct scenario *scenario, uint32_t index, uint64_
 	struct arrivals_desc desc = {.kind = ARRIVALS_PERIODIC,
 				     .mean_ns = 4 * workload_iteration_ns(workload) + 100 * MS,
 				     .seed = seed};
+	struct world_tenant tenant = scenario->tenant[index].world;
 	struct play play = {0};
 	struct world_record record;
 	uint64_t sum_ns = 0;
 	int r;
 
+	tenant.work_sigma_permille = 0;
 	config.warmup_requests = 0;
 	r = world_create(&config, plan_policy_find("native"), NULL, &play.world);
 	if (!r)
-		r = play_add(&play, scenario, index, &desc, 0);
+		r = play_add_as(&play, &tenant, index, &desc);
 	if (!r)
 		r = world_run(play.world, LONE_REQUESTS, MODEL_NEVER);
 	if (!r) {

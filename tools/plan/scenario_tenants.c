@@ -303,6 +303,9 @@ static int read_parts(struct form *form, const config_setting_t *group,
 		return form_fail(form, group,
 				 "a latency-critical tenant needs arrivals = { kind = "
 				 "\"poisson\"; load = \"50 %%\"; };");
+	if (!tenant->world.latency && tenant->world.work_sigma_permille)
+		return form_fail(form, config_setting_get_member(group, "lengths"),
+				 "lengths are of requests: a best-effort tenant has none");
 	if (!tenant->world.latency && part)
 		return form_fail(form, part,
 				 "a best-effort tenant runs all the time: it has no "
@@ -314,9 +317,14 @@ static int read_tenant(struct form *form, const config_setting_t *group,
 		       struct scenario_tenant *tenant)
 {
 	static const struct form_key keys[] = {
-		{"name", FORM_GROUP, 0, 0, 0},	   {"class", FORM_GROUP, 0, 0, 0},
-		{"workload", FORM_GROUP, 0, 0, 0}, {"arrivals", FORM_GROUP, 0, 0, 0},
-		{"target", FORM_GROUP, 0, 0, 0},   {"gpu", FORM_GROUP, 0, 0, 0},
+		{"name", FORM_GROUP, 0, 0, 0},
+		{"class", FORM_GROUP, 0, 0, 0},
+		{"workload", FORM_GROUP, 0, 0, 0},
+		{"arrivals", FORM_GROUP, 0, 0, 0},
+		{"target", FORM_GROUP, 0, 0, 0},
+		{"gpu", FORM_GROUP, 0, 0, 0},
+		{"lengths", FORM_PERMILLE,
+		 offsetof(struct scenario_tenant, world.work_sigma_permille), 0, 3000},
 		{NULL, FORM_GROUP, 0, 0, 0}};
 	int r;
 

@@ -52,7 +52,8 @@ struct world_tenant {
 	const struct workload *workload;
 	struct arrivals *arrivals; /* servers; its state is advanced */
 	/* Servers: a request's work is its workload's times a factor of its own, log-normal of mean 1
-	 * with that sigma (1000 is 1), which nobody can predict; 0: always the same. */
+	 * with that sigma (1000 is 1), which nobody can predict; 0: always the same. The seed is that
+	 * of the arrivals. */
 	uint32_t work_sigma_permille;
 };
 

@@ -163,7 +163,7 @@ const struct order_scene order_shed = {
 		   [ON_TIME_EDF] = {"on_time_earliest_deadline", ORDER_GAIN, false, 100},
 		   [ON_TIME_SLO] = {"on_time_slo_order", ORDER_SHOWN, false, 0},
 		   [ON_TIME_WORST] = {"on_time_worst_length", ORDER_GUARD, false, 0},
-		   [WEIGHT_ON_TIME] = {"weight_on_time_weights", ORDER_GAIN, false, 10},
+		   [WEIGHT_ON_TIME] = {"weight_on_time_weights", ORDER_GAIN, false, 100},
 		   [ON_TIME_MPS] = {"on_time_mps_two_at_once", ORDER_SHOWN, false, 0}},
 	.play = play,
 };
