@@ -254,6 +254,41 @@ START_TEST(test_launch_attributes)
 }
 END_TEST
 
+/* The form before CUDA 4: settings stay with the function from one launch to the next. */
+START_TEST(test_launch_by_settings)
+{
+	uint64_t value[4] = {w.data, 21, 2, 0};
+
+	ck_cuda_is(cuLaunch(w.fill), CUDA_ERROR_INVALID_VALUE); /* no block shape */
+	ck_cuda(cuFuncSetBlockShape(w.fill, 1, 1, 1));
+	ck_cuda(cuFuncSetSharedSize(w.fill, 0));
+	ck_cuda_is(cuLaunch(w.fill), CUDA_ERROR_INVALID_VALUE); /* no parameters */
+	ck_cuda(cuParamSetSize(w.fill, sizeof(value)));
+	ck_cuda(cuParamSetv(w.fill, 0, value, sizeof(value)));
+	ck_cuda(cuLaunch(w.fill));
+	ck_cuda(cuStreamSynchronize(NULL));
+	ck_assert_uint_eq(exec_peek(1), 21);
+	ck_cuda(cuParamSeti(w.fill, 8, 22));
+	ck_cuda(cuLaunchGridAsync(w.fill, 1, 1, w.a));
+	/* Copied at the call. */
+	ck_cuda(cuParamSeti(w.fill, 8, 23));
+	ck_cuda(cuStreamSynchronize(w.a));
+	ck_assert_uint_eq(exec_peek(1), 22);
+	ck_cuda(cuLaunchGrid(w.fill, 1, 1));
+	ck_cuda(cuStreamSynchronize(NULL));
+	ck_assert_uint_eq(exec_peek(1), 23);
+	ck_cuda(cuParamSetf(w.fill, 8, 1.0f));
+	ck_cuda(cuLaunchGrid(w.fill, 1, 1));
+	ck_cuda(cuStreamSynchronize(NULL));
+	ck_assert_uint_eq(exec_peek(1), 0x3f800000);
+	ck_cuda_is(cuLaunchGrid(w.fill, 0, 1), CUDA_ERROR_INVALID_VALUE);
+	ck_cuda_is(cuFuncSetBlockShape(w.fill, 0, 1, 1), CUDA_ERROR_INVALID_VALUE);
+	ck_cuda_is(cuParamSetv(w.fill, 4090, value, 8), CUDA_ERROR_INVALID_VALUE);
+	ck_cuda_is(cuParamSetSize(w.fill, 4097), CUDA_ERROR_INVALID_VALUE);
+	ck_cuda_is(cuLaunch(NULL), CUDA_ERROR_INVALID_HANDLE);
+}
+END_TEST
+
 static TCase *make(void)
 {
 	TCase *tcase = tcase_create("copies");
@@ -266,6 +301,7 @@ static TCase *make(void)
 	tcase_add_test(tcase, test_ranges_are_checked);
 	tcase_add_test(tcase, test_launch_arguments);
 	tcase_add_test(tcase, test_launch_attributes);
+	tcase_add_test(tcase, test_launch_by_settings);
 	return tcase;
 }
 

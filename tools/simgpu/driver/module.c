@@ -211,8 +211,11 @@ void module_retire(struct sim_module *module)
 		ptx_module_destroy(module->ptx);
 	module->ptx = NULL;
 	module->is_unloaded = true;
-	for (uint32_t i = 0; i < module->functions; i++)
+	for (uint32_t i = 0; i < module->functions; i++) {
 		module->function[i].magic = 0;
+		free(module->function[i].settings);
+		module->function[i].settings = NULL;
+	}
 	pthread_mutex_lock(&unloaded_lock);
 	module->next = unloaded;
 	unloaded = module;

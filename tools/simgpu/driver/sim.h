@@ -89,6 +89,7 @@ struct sim_function {
 	const struct ptx_function_info *info;
 	int max_dynamic_shared; /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
 	int carveout, cache_config;
+	struct launch_settings *settings; /* of cuFuncSetBlockShape and its like; NULL: none yet */
 };
 
 struct sim_module {
