@@ -153,7 +153,7 @@ $(B)/obj/tools/simgpu/%.o: private override CPPFLAGS += -Itools/simgpu $(CUDA_CP
 $(B)/obj/tools/simgpu/ptx/%.o: private override CFLAGS += $(if $(SAN_FLAGS),,-O3) -ffp-contract=off \
 	-fno-math-errno -fno-trapping-math -fno-strict-aliasing
 $(B)/obj/gen/%.o: private override CFLAGS += -fPIC -fvisibility=hidden
-$(B)/obj/gen/%.o: private override CPPFLAGS += -Itools/simgpu $(CUDA_CPPFLAGS)
+$(B)/obj/gen/%.o: private override CPPFLAGS += -Itools/simgpu -Itests/support $(CUDA_CPPFLAGS)
 $(B)/obj/tests/%.o: private override CPPFLAGS += -Itests -Itests/support -Ishim -Ischeduler -Itools -Itools/simgpu \
 	$(CUDA_CPPFLAGS) $(CHECK_CFLAGS) $(LIBCONFIG_CFLAGS) $(JANSSON_CFLAGS)
 $(B)/obj/tests/bench/nulldriver/%.o: private override CFLAGS += -fPIC
@@ -198,7 +198,7 @@ $(eval $(call archive,plan,$(PLAN_O) $(PLAN_NEEDS)))
 $(eval $(call archive,ptx,$(PTX_O)))
 $(eval $(call archive,driver,$(DRIVER_O)))
 $(eval $(call archive,shim,$(SHIM_O)))
-$(eval $(call archive,shim_support,$(call objs,$(SHIM_SUPPORT_C))))
+$(eval $(call archive,shim_support,$(call objs,$(SHIM_SUPPORT_C)) $(B)/obj/gen/driver_arguments.o))
 
 A = $(B)/lib/lib$(1).a
 LIBS_core = $(call A,core)

@@ -8,10 +8,10 @@
 
 enum hook_class {
 	HOOK_ENTRY,
-	HOOK_LAUNCH,
-	HOOK_GRAPH,
+	HOOK_LAUNCH, /* of kernels and graphs; this and the two other kinds of work pass the gate */
 	HOOK_COPY,
 	HOOK_MEMSET,
+	HOOK_GRAPH, /* what becomes of executable graphs */
 	HOOK_CAPTURE,
 	HOOK_STREAM,
 	HOOK_SYNC,
