@@ -135,12 +135,14 @@ static struct launch_seat *seat_find(CUstream key)
 	return seat_take(key, stream, gate);
 }
 
+static uint32_t launched_before(void)
+{
+	return launch_thread.recent[(launch_thread.recents - 1) & (LAUNCH_RECENT - 1)];
+}
+
 static struct predict_context context_of(struct sample_what what)
 {
-	uint32_t last = (launch_thread.recents - 1) & (LAUNCH_RECENT - 1);
-
-	return (struct predict_context){.before = launch_thread.recent[last],
-					.params = what.params};
+	return (struct predict_context){.before = launched_before(), .params = what.params};
 }
 
 /* launch_fast with look-ups. */
@@ -182,11 +184,15 @@ void launch_context_changed(void)
 
 /* ---- the slow path ------------------------------------------------------------------------------ */
 
-static bool wants_sample(struct predict_entry *entry, uint32_t flags)
+/* number: of the entry that this one is, or is part of. */
+static bool wants_sample(struct predict_entry *entry, uint32_t number, struct sample_what what,
+			 uint32_t flags)
 {
 	bool offered;
 
-	if ((flags & (LAUNCH_DEPENDENT | LAUNCH_UNTIMED)) || (shim_flags() & SHIM_CAPTURES))
+	if ((flags & (LAUNCH_DEPENDENT | LAUNCH_UNTIMED)) || (shim_flags() & SHIM_CAPTURES) ||
+	    (what.kind == PREDICT_KERNEL && profile_is_on()) ||
+	    predict_is_followed(&launch_predict, number))
 		return false;
 	offered = predict_offer(&launch_predict, entry);
 	if (offered || launch_thread.countdown-- > 0)
@@ -329,8 +335,9 @@ static void launch_look(struct launch *launch, uint64_t tag, uint32_t guess_ns, 
 		activity_settle();
 	entry = launch_entry(tag, guess_ns, what, launch->gate, &number);
 	sample_harvest(&launch_predict);
-	is_sampled =
-		!(what.kind == PREDICT_KERNEL && profile_is_on()) && wants_sample(entry, flags);
+	if (flags & LAUNCH_DEPENDENT)
+		predict_set_followed(&launch_predict, launched_before());
+	is_sampled = wants_sample(entry, number, what, flags);
 	launch_admit(launch, seat_take(key, launch->stream, launch->gate), entry, what, flags);
 	launch_remember(number);
 	if (unlikely(trace_is_on(launch->gate)))

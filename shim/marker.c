@@ -119,8 +119,10 @@ void marker_context_dying(CUcontext context, bool landed)
 
 		if (record->context == context && record->base && landed) {
 			bool pushed = marker_context_enter(context);
+			struct own_calls calls = own_calls_begin();
 
 			(void)real.cuMemHostUnregister(record->base);
+			own_calls_end(calls);
 			marker_context_leave(pushed);
 		}
 		/* The others may ask anew. */
@@ -208,6 +210,8 @@ bool marker_place(struct stream_state *stream, struct stream_mark *mark)
 	struct sluice_channel_device *page = stream->gate->page;
 	uint32_t seq = atomic_load_explicit(stream->last, memory_order_relaxed) + 1;
 	CUdeviceptr address;
+	struct own_calls calls;
+	CUresult result;
 
 	/* Another page since the word was taken. */
 	if (!is_within(stream->word, page, sizeof(*page)))
@@ -217,8 +221,11 @@ bool marker_place(struct stream_state *stream, struct stream_mark *mark)
 		return false;
 	atomic_store_explicit(stream->last, seq, memory_order_relaxed);
 	mark->seq = seq;
-	if (real.cuStreamWriteValue32_v2(stream->handle, address, seq,
-					 CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS)
+	calls = own_calls_begin();
+	result = real.cuStreamWriteValue32_v2(stream->handle, address, seq,
+					      CU_STREAM_WRITE_VALUE_DEFAULT);
+	own_calls_end(calls);
+	if (result == CUDA_SUCCESS)
 		return true;
 	atomic_store_explicit(stream->last, seq - 1, memory_order_relaxed);
 	return false;

@@ -233,6 +233,28 @@ void predict_sample(struct predict *predict, struct predict_entry *entry, uint64
 	futex_unlock(&predict->lock);
 }
 
+static struct predict_stat *stat_of_number(struct predict *predict, uint32_t number)
+{
+	return number && number <= PREDICT_SLOTS
+		       ? predict_stat_of(predict, &predict->entry[number - 1])
+		       : NULL;
+}
+
+void predict_set_followed(struct predict *predict, uint32_t number)
+{
+	struct predict_stat *stat = stat_of_number(predict, number);
+
+	if (stat)
+		atomic_store_explicit(&stat->followed, true, memory_order_relaxed);
+}
+
+bool predict_is_followed(struct predict *predict, uint32_t number)
+{
+	struct predict_stat *stat = stat_of_number(predict, number);
+
+	return stat && atomic_load_explicit(&stat->followed, memory_order_relaxed);
+}
+
 void predict_forget(struct predict *predict, uint64_t tag, uint32_t guess_ns)
 {
 	struct predict_entry *entry = predict_insert(predict, tag, guess_ns);

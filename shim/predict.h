@@ -58,6 +58,7 @@ struct predict_stat {
 	uint8_t depth; /* splits above it */
 	uint8_t branches;
 	uint8_t generation;	  /* goes up when it is forgotten */
+	_Atomic bool followed;	  /* by a programmatic dependent */
 	_Atomic uint64_t scalars; /* {asked:1, of 8 bytes:31, of 4 bytes:32} of the parameters */
 };
 
@@ -140,6 +141,10 @@ uint32_t predict_gate_ns(struct predict *predict, struct predict_entry *entry);
 /* A launch of an entry that wants samples is about to be made: should this one be timed? Not a
  * kernel's first (lazy loading), and not for ever where no sample ever comes back. */
 bool predict_offer(struct predict *predict, struct predict_entry *entry);
+
+/* A programmatic dependent came after a launch of that number: nothing may be put behind another. */
+void predict_set_followed(struct predict *predict, uint32_t number);
+bool predict_is_followed(struct predict *predict, uint32_t number);
 
 /* Has it been measured at all? */
 bool predict_is_known(struct predict *predict, struct predict_entry *entry);

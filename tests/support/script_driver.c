@@ -30,6 +30,14 @@ struct queue {
 
 struct script script;
 
+static _Thread_local CUstreamCaptureMode capture_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
+static void note_mode(void)
+{
+	if (capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED)
+		__atomic_fetch_add(&script.strict, 1, __ATOMIC_RELAXED);
+}
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct queue queues[SCRIPT_STREAMS + 3];
 static struct {
@@ -156,6 +164,14 @@ static CUresult launch_kernel_per_thread(CUfunction f, unsigned int gx, unsigned
 			     stream ? stream : CU_STREAM_PER_THREAD, params, extra);
 }
 
+static CUresult launch_kernel_ex(const CUlaunchConfig *config, CUfunction f, void **params,
+				 void **extra)
+{
+	return launch_kernel(f, config->gridDimX, config->gridDimY, config->gridDimZ,
+			     config->blockDimX, config->blockDimY, config->blockDimZ,
+			     config->sharedMemBytes, config->hStream, params, extra);
+}
+
 static CUresult graph_launch(CUgraphExec exec, CUstream stream)
 {
 	queue_push(stream, (struct op){.kind = SCRIPT_KERNEL});
@@ -197,6 +213,7 @@ static CUresult pointer_attribute(void *data, CUpointer_attribute attribute, CUd
 static CUresult write_value(CUstream stream, CUdeviceptr address, cuuint32_t value,
 			    unsigned int flags)
 {
+	note_mode();
 	if (!script.has_memory_ops)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	if (script.on_write)
@@ -207,6 +224,7 @@ static CUresult write_value(CUstream stream, CUdeviceptr address, cuuint32_t val
 
 static CUresult event_create(CUevent *event, unsigned int flags)
 {
+	note_mode();
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 1; i < EVENTS; i++) {
 		if (events[i].used || events[i].lost)
@@ -222,12 +240,14 @@ static CUresult event_create(CUevent *event, unsigned int flags)
 
 static CUresult event_destroy(CUevent event)
 {
+	note_mode();
 	events[(uintptr_t)event].used = false;
 	return CUDA_SUCCESS;
 }
 
 static CUresult event_record(CUevent event, CUstream stream)
 {
+	note_mode();
 	pthread_mutex_lock(&lock);
 	script.faults += events[(uintptr_t)event].lost;
 	events[(uintptr_t)event].recorded = true;
@@ -241,6 +261,7 @@ static CUresult event_query(CUevent event)
 {
 	CUresult result;
 
+	note_mode();
 	pthread_mutex_lock(&lock);
 	script.faults += events[(uintptr_t)event].lost;
 	result = events[(uintptr_t)event].done || !events[(uintptr_t)event].recorded
@@ -252,6 +273,7 @@ static CUresult event_query(CUevent event)
 
 static CUresult event_elapsed(float *ms, CUevent begin, CUevent end)
 {
+	note_mode();
 	*ms = script.elapsed_ms;
 	return CUDA_SUCCESS;
 }
@@ -261,6 +283,7 @@ static CUresult stream_query(CUstream stream)
 	struct queue *queue = queue_of(stream);
 	CUresult result;
 
+	note_mode();
 	pthread_mutex_lock(&lock);
 	script.faults += queue->capturing;
 	result = queue->head == queue->tail ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -331,10 +354,9 @@ static CUresult end_capture(CUstream stream, CUgraph *graph)
 
 static CUresult exchange_mode(CUstreamCaptureMode *mode)
 {
-	static _Thread_local CUstreamCaptureMode present = CU_STREAM_CAPTURE_MODE_GLOBAL;
-	CUstreamCaptureMode old = present;
+	CUstreamCaptureMode old = capture_mode;
 
-	present = *mode;
+	capture_mode = *mode;
 	*mode = old;
 	return CUDA_SUCCESS;
 }
@@ -344,6 +366,7 @@ static CUresult host_register(void *address, size_t bytes, unsigned int flags)
 	static CUdeviceptr next = 1ull << 50;
 	uint32_t i = 0;
 
+	note_mode();
 	for (uint32_t j = 0; j < REGISTRATIONS; j++) {
 		if (registered[j].bytes &&
 		    (char *)address < registered[j].host + registered[j].bytes &&
@@ -364,6 +387,7 @@ static CUresult host_register(void *address, size_t bytes, unsigned int flags)
 
 static CUresult host_unregister(void *address)
 {
+	note_mode();
 	for (uint32_t i = 0; i < REGISTRATIONS; i++) {
 		if (registered[i].bytes && registered[i].host == address)
 			registered[i].bytes = 0;
@@ -464,6 +488,7 @@ void script_start(void)
 	real.cuFuncGetName = function_name;
 	real.cuGraphLaunch = graph_launch;
 	real.cuLaunchKernel = launch_kernel;
+	real.cuLaunchKernelEx = launch_kernel_ex;
 	real.cuLaunchKernel_ptsz = launch_kernel_per_thread;
 	real.cuMemHostGetDevicePointer_v2 = host_pointer;
 	real.cuMemHostRegister_v2 = host_register;

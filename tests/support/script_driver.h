@@ -38,6 +38,9 @@ struct script {
 	uint64_t faults; /* what a real driver, GPU or capture would not survive: a destroyed event
 			    or stream, a write to what is not registered, a question to a stream
 			    that captures */
+	/* Calls on events, streams and registrations that another thread's capture would make
+	 * unsafe: in another capture mode than relaxed. */
+	uint64_t strict;
 	CUcontext context;
 	void (*on_write)(CUstream stream); /* inside the driver's call that places a marker word */
 	void (*on_copy_out)(void);	   /* inside a blocking copy, before it returns */

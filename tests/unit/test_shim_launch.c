@@ -374,6 +374,99 @@ START_TEST(two_pages_are_both_watched)
 }
 END_TEST
 
+static CUresult destroy_context(CUcontext context)
+{
+	return CUDA_SUCCESS;
+}
+
+/* ---- driver calls of the shim's own ------------------------------------------------------------------- */
+
+/* Markers by words and by events, samples, and what is asked of a stream. */
+START_TEST(own_calls_are_made_in_relaxed_mode_and_the_program_s_is_left)
+{
+	CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+	struct rig_launcher launcher;
+
+	script.has_memory_ops = _i;
+	ck_assert_int_eq(real.cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+	atomic_fetch_or(&rig.grant->flags, SLUICE_GRANT_EXCLUSIVE);
+	fake_grant_changed(rig.session, 0);
+	for (int i = 0; i < 40; i++) {
+		rig_launch_on(KERNEL + 16, SCRIPT_STREAM(1));
+		rig_launch_on(KERNEL + 16, CU_STREAM_LEGACY);
+	}
+	atomic_store(&rig.grant->window_ns, 100 * US);
+	fake_grant_changed(rig.session, 0);
+	script.is_immediate = false;
+	ck_assert_int_eq(rig_launch_on(KERNEL, SCRIPT_STREAM(2)), CUDA_SUCCESS);
+	ck_assert_int_eq(rig_launch_on(KERNEL, SCRIPT_STREAM(2)), CUDA_SUCCESS);
+	/* In another thread, which leaves a marker behind them and looks at it. */
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(script_log(SCRIPT_STREAM(2))[2]);
+	script_complete(SCRIPT_STREAM(2), UINT32_MAX);
+	rig_launcher_join(&launcher);
+	ck_assert_uint_gt(script_count(SCRIPT_EVENT), 0);
+	ck_assert_uint_eq(script_count(SCRIPT_WRITE) > 0, _i);
+	/* What the context takes along is unregistered. */
+	real.cuCtxDestroy_v2 = destroy_context;
+	ck_assert_int_eq(cuStreamSynchronize(SCRIPT_STREAM(2)), CUDA_SUCCESS);
+	ck_assert_int_eq(cuCtxDestroy_v2(SCRIPT_CONTEXT), CUDA_SUCCESS);
+	ck_assert_uint_eq(script.strict, 0);
+	mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+	ck_assert_int_eq(real.cuThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+	ck_assert_int_eq(mode, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+}
+END_TEST
+
+/* ---- programmatic dependent launches --------------------------------------------------------------- */
+
+static CUresult launch_ex(uintptr_t function, CUlaunchAttributeID attribute)
+{
+	CUlaunchAttribute attributes[] = {{.id = CU_LAUNCH_ATTRIBUTE_PRIORITY}, {.id = attribute}};
+	CUlaunchConfig config = {.gridDimX = 1,
+				 .gridDimY = 1,
+				 .gridDimZ = 1,
+				 .blockDimX = 32,
+				 .blockDimY = 1,
+				 .blockDimZ = 1,
+				 .hStream = SCRIPT_STREAM(0),
+				 .attrs = attributes,
+				 .numAttrs = 2};
+
+	return cuLaunchKernelEx(&config, (CUfunction)function, NULL, NULL);
+}
+
+/* Neither a marker, though much is in flight that none covers, nor an event, though the kernels have
+ * never been measured. */
+START_TEST(nothing_comes_between_a_kernel_and_its_programmatic_dependent)
+{
+	static const CUlaunchAttributeID dependent[] = {
+		CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+		CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT};
+	const uintptr_t primary = KERNEL + 0x100 * (uintptr_t)(_i + 1);
+
+	atomic_fetch_or(&rig.grant->flags, SLUICE_GRANT_EXCLUSIVE);
+	fake_grant_changed(rig.session, 0);
+	for (int i = 0; i < 40; i++) {
+		ck_assert_int_eq(launch_ex(primary, CU_LAUNCH_ATTRIBUTE_IGNORE), CUDA_SUCCESS);
+		for (uintptr_t j = 1; j < 4; j++)
+			ck_assert_int_eq(launch_ex(primary + 16 * j, dependent[_i]), CUDA_SUCCESS);
+	}
+	ck_assert_uint_eq(script_count(SCRIPT_KERNEL), 160);
+	ck_assert_uint_gt(script_count(SCRIPT_WRITE), 5);
+	ck_assert_uint_eq(script_count(SCRIPT_EVENT), 0);
+	for (const char *c = script_log(SCRIPT_STREAM(0)); *c;) {
+		c += strspn(c, "W");
+		ck_assert_msg(!*c || !strncmp(c, "KKKK", 4), "between a pair: %s", c);
+		c += *c ? 4 : 0;
+	}
+	/* The same without dependents is timed and marked. */
+	for (int i = 0; i < 4; i++)
+		launch_ex(KERNEL, CU_LAUNCH_ATTRIBUTE_IGNORE);
+	ck_assert_uint_gt(script_count(SCRIPT_EVENT), 0);
+}
+END_TEST
+
 /* ---- captures and copies ------------------------------------------------------------------------- */
 
 START_TEST(a_capturing_stream_is_not_touched)
@@ -416,11 +509,6 @@ START_TEST(a_destroyed_origin_ends_its_capture)
 	ck_assert_uint_eq(shim_flags() & SHIM_CAPTURES, 0);
 }
 END_TEST
-
-static CUresult destroy_context(CUcontext context)
-{
-	return CUDA_SUCCESS;
-}
 
 static CUresult reset_device(CUdevice device)
 {
@@ -614,6 +702,10 @@ int main(void)
 	tcase_add_test(tcase, the_guard_holds_after_activity_that_nobody_saw);
 	tcase_add_test(tcase, a_revoked_page_holds_nobody);
 	tcase_add_test(tcase, two_pages_are_both_watched);
+	tcase_add_loop_test(tcase, own_calls_are_made_in_relaxed_mode_and_the_program_s_is_left, 0,
+			    2);
+	tcase_add_loop_test(tcase, nothing_comes_between_a_kernel_and_its_programmatic_dependent, 0,
+			    2);
 	tcase_add_test(tcase, a_capturing_stream_is_not_touched);
 	tcase_add_test(tcase, a_destroyed_origin_ends_its_capture);
 	tcase_add_test(tcase, a_context_takes_its_captures_with_it);
