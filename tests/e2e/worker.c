@@ -7,9 +7,10 @@
  * worker open [MIB]      launches one after another and never waits: a request that does not end
  * worker request [MIB]   a request of ten launches, a pause of 20 ms, and again
  * worker once [MIB]      ten launches, and never looks at them
+ * worker copies [MIB]    copies the memory that it holds to the host, again and again; launches once
  *
  * MIB of device memory are held meanwhile. Says "at N" of completed launches (of launched ones, where
- * it never waits) about ten times a second, and ends with "launched N counted N".
+ * it never waits; of copies) about ten times a second, and ends with "launched N counted N".
  */
 #include <cuda.h>
 
@@ -50,6 +51,8 @@ struct worker {
 	CUstream stream;
 	CUevent event[IN_FLIGHT];
 	CUdeviceptr word, held;
+	void *copy;
+	size_t held_bytes;
 	unsigned long long launched, completed, said_ns;
 };
 
@@ -83,8 +86,9 @@ static void start(struct worker *w, unsigned long long hold_mib)
 		CHECK(cuEventCreate(&w->event[i], CU_EVENT_DISABLE_TIMING));
 	CHECK(cuMemAlloc(&w->word, sizeof(unsigned long long)));
 	CHECK(cuMemsetD8(w->word, 0, sizeof(unsigned long long)));
+	w->held_bytes = hold_mib * MIB;
 	if (hold_mib)
-		CHECK(cuMemAlloc(&w->held, hold_mib * MIB));
+		CHECK(cuMemAlloc(&w->held, w->held_bytes));
 }
 
 static void launch(struct worker *w)
@@ -139,6 +143,20 @@ static void step_once(struct worker *w)
 	pause_ms(5);
 }
 
+static void step_copies(struct worker *w)
+{
+	if (!w->copy)
+		w->copy = malloc(w->held_bytes);
+	if (!w->copy || !w->held) {
+		puts("copies: nothing to copy");
+		exit(1);
+	}
+	if (!w->launched)
+		launch(w);
+	CHECK(cuMemcpyDtoH(w->copy, w->held, w->held_bytes));
+	w->completed++;
+}
+
 static int finish(struct worker *w)
 {
 	unsigned long long counted = 0;
@@ -148,6 +166,7 @@ static int finish(struct worker *w)
 	CHECK(cuMemFree(w->word));
 	if (w->held)
 		CHECK(cuMemFree(w->held));
+	free(w->copy);
 	CHECK(cuDevicePrimaryCtxRelease(0));
 	printf("launched %llu counted %llu\n", w->launched, counted);
 	return counted != w->launched;
@@ -167,6 +186,8 @@ int main(int argc, char **argv)
 		step = step_request;
 	else if (argc > 1 && !strcmp(argv[1], "once"))
 		step = step_once;
+	else if (argc > 1 && !strcmp(argv[1], "copies"))
+		step = step_copies;
 	if (!step)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
