@@ -32,12 +32,16 @@ int activity_create(struct process *process)
 	return 0;
 }
 
-/* Does the owner's activity close that reader's gate? */
+/*
+ * Does the owner's activity close that reader's gate? It is named as soon as the page is handed out,
+ * and counts once the reader has mapped it: at its next launch, which takes the mail before it looks.
+ * Were it named at the reader's answer only, an idle process's first launch would go.
+ */
 static void activity_show(struct process *reader, uint32_t local, uint32_t slot)
 {
 	const struct watch_slot *watch = &reader->local[local].slot[slot];
 	const struct local_device *source = &watch->owner->local[watch->owner_local];
-	bool counts = watch->seen && source->counts && !source->stale;
+	bool counts = watch->sent && !watch->refused && source->counts && !source->stale;
 
 	grant_set_activity(reader, local, slot, counts ? watch->owner->generation : 0,
 			   source->still_epoch);
@@ -58,6 +62,7 @@ static void activity_send(struct process *reader, uint32_t local, uint32_t slot)
 	if (connection_send_fds(reader->connection, &message, &watch->owner->activity.read_fd, 1))
 		return;
 	watch->sent = true;
+	activity_show(reader, local, slot);
 	grant_bump_mail(reader);
 }
 
@@ -187,11 +192,11 @@ int activity_seen(struct process *process, const struct sluice_msg_activity *mes
 	    message->slot >= SLUICE_MAX_ACTIVITY || !process->local[message->device].used)
 		return -EBADMSG;
 	watch = &process->local[message->device].slot[message->slot];
-	/* Not mapped, or of a page that has gone meanwhile: nothing to name. */
-	if (message->header.status || !watch->owner || !watch->sent ||
+	/* Mapped, as expected, or of a page that has gone meanwhile. */
+	if (!message->header.status || !watch->owner || !watch->sent ||
 	    watch->owner->generation != message->generation)
 		return 0;
-	watch->seen = true;
+	watch->refused = true;
 	activity_show(process, message->device, message->slot);
 	return 0;
 }

@@ -232,7 +232,8 @@ static uint32_t unseen_owners(const struct arbiter *arbiter, const struct proces
 			  process_local(owner, process->local[local].device) >= 0;
 	}
 	for (uint32_t i = 0; i < SLUICE_MAX_ACTIVITY; i++)
-		watched += process->local[local].slot[i].seen;
+		watched += process->local[local].slot[i].sent &&
+			   !process->local[local].slot[i].refused;
 	return owners > watched ? owners - watched : 0;
 }
 

@@ -15,7 +15,8 @@
 struct watch_slot {
 	struct process *owner; /* NULL: free */
 	uint32_t owner_local;
-	bool sent, seen;
+	bool sent;    /* and named in its grant */
+	bool refused; /* it could not map the page */
 };
 
 /* One GPU of the process; the index is that of the pages' device[]. */

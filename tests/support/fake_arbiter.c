@@ -68,9 +68,12 @@ void fake_gate_set(struct fake_session *session, uint32_t device, bool open)
 
 static void mail(struct fake_session *session, const struct sluice_msg_activity *about, int fd)
 {
+	struct sluice_grant *grant = &session->channel->device[about->device].grant;
+
+	if (about->header.type == SLUICE_MSG_ACTIVITY_SEE)
+		atomic_store(&grant->activity[about->slot].generation, about->generation);
 	send_text(session->fd, about->header.type, about, sizeof(*about), 0, &fd, fd >= 0);
-	atomic_fetch_add_explicit(&session->channel->device[about->device].grant.mail, 1,
-				  memory_order_release);
+	atomic_fetch_add_explicit(&grant->mail, 1, memory_order_release);
 	fake_grant_changed(session, about->device);
 }
 
@@ -138,11 +141,6 @@ static void activity_answer(struct fake_arbiter *fake, struct fake_session *sess
 	sluice_wire_copy(packet, &about, sizeof(about));
 	assert(!about.header.status);
 	if (about.header.type == SLUICE_MSG_ACTIVITY_SEEN) {
-		atomic_store(&session->channel->device[about.device]
-				      .grant.activity[about.slot]
-				      .generation,
-			     about.generation);
-		fake_grant_changed(session, about.device);
 		atomic_fetch_add(&session->seen, 1);
 		return;
 	}

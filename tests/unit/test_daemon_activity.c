@@ -71,12 +71,10 @@ START_TEST(test_activity_page)
 	page = mmap(NULL, sizeof(*page), PROT_READ, MAP_SHARED, fd, 0);
 	ck_assert_ptr_ne(page, MAP_FAILED);
 	ck_assert_uint_eq(page->generation, see.generation);
-	/* It counts only once it is named in the grant, after we said that we see it. */
-	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.activity[see.slot].generation),
-			  0);
-	fixture_send(a.fd, &see, SLUICE_MSG_ACTIVITY_SEEN, sizeof(see), 0);
+	/* It is named at once: whoever maps it has to look at it in the same launch. */
 	wait_until(atomic_load(&a.channel->device[0].grant.activity[see.slot].generation) ==
 		   see.generation);
+	fixture_send(a.fd, &see, SLUICE_MSG_ACTIVITY_SEEN, sizeof(see), 0);
 	ck_assert_uint_eq(atomic_load(&page->device[see.owner_device].word), 1);
 	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.guard_ns), 60000);
 	ck_assert_uint_eq(atomic_load(&a.channel->device[0].grant.window_ns), 300000);
@@ -101,6 +99,39 @@ START_TEST(test_activity_page)
 	ck_assert_uint_eq(((struct sluice_msg_activity *)a.last.bytes)->slot, see.slot);
 	wait_until(!atomic_load(&a.channel->device[0].grant.guard_ns));
 	close(fd);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
+/* One that says that it cannot map the page is not held by it, and status says so. */
+START_TEST(test_page_that_a_reader_cannot_map)
+{
+	struct sluice_msg_activity see;
+	_Atomic uint32_t *generation;
+	struct rows rows;
+	pid_t latency;
+	int fd;
+
+	begin();
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	latency = fixture_process(play_latency, NULL);
+	fixture_await(a.fd, SLUICE_MSG_ACTIVITY_SEE, &a.last);
+	sluice_wire_copy(&a.last, &see, sizeof(see));
+	sluice_wire_close_fds(&a.last);
+	generation = &a.channel->device[0].grant.activity[see.slot].generation;
+	wait_until(atomic_load(generation) == see.generation);
+	fd = tool_connect();
+	status(fd, &rows);
+	ck_assert(!has_note(&rows, "does not watch"));
+	sluice_wire_head(&see, SLUICE_MSG_ACTIVITY_SEEN, sizeof(see), 0, -ENOMEM);
+	ck_assert_int_eq(sluice_wire_send(a.fd, &see, NULL, 0, 0), 0);
+	wait_until(!atomic_load(generation));
+	status(fd, &rows);
+	ck_assert(has_note(&rows, "does not watch 1 latency-critical"));
+	close(fd);
+	fixture_kill(latency);
 	shim_close(&a);
 	fixture_end();
 }
@@ -229,6 +260,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, test_activity_page);
+	tcase_add_test(tcase, test_page_that_a_reader_cannot_map);
 	tcase_add_test(tcase, test_stopped_latency_process);
 	tcase_add_test(tcase, test_still_activity_is_told);
 	tcase_add_test(tcase, test_epoch_is_no_sign_of_life);

@@ -224,6 +224,24 @@ START_TEST(an_active_latency_tenant_holds_the_very_next_launch)
 }
 END_TEST
 
+/* Of a process that has launched nothing since the latency tenant came. */
+START_TEST(the_first_launch_after_a_page_has_come_is_held)
+{
+	struct sluice_activity *page;
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	page = fake_activity_new(rig.session, 3, 77);
+	set_active(page, 1);
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	ck_assert(!launcher.done);
+	ck_assert_uint_eq(rig.session->seen, 1);
+	set_active(page, 0);
+	rig_launcher_join(&launcher);
+}
+END_TEST
+
 /* Its work may wait for what is held here, where nothing is in flight. */
 START_TEST(a_still_latency_tenant_lets_one_launch_through)
 {
@@ -696,6 +714,7 @@ int main(void)
 	tcase_add_test(tcase, what_another_stream_was_given_does_not_fill_the_pipe_for_ever);
 	tcase_add_test(tcase, forward_progress_is_forced_and_counted);
 	tcase_add_test(tcase, an_active_latency_tenant_holds_the_very_next_launch);
+	tcase_add_test(tcase, the_first_launch_after_a_page_has_come_is_held);
 	tcase_add_test(tcase, a_still_latency_tenant_lets_one_launch_through);
 	tcase_add_test(tcase, what_a_request_met_is_counted_once);
 	tcase_add_test(tcase, what_a_request_met_is_named);
