@@ -2,8 +2,11 @@
 /* The orders in the report, and in the table for people. */
 
 #include <math.h>
+#include <string.h>
 
 #include "plan/suites/orders.h"
+
+#define LINE 96u
 
 /* False: the scene was not played. */
 static bool verdict_of(const struct suite *suite, uint32_t index, struct order_verdict *ret)
@@ -63,14 +66,36 @@ json_t *suite_orders_json(const struct suite *suite)
 	return all;
 }
 
+/* In lines that fit a terminal. */
+static void print_text(const char *text, FILE *out)
+{
+	while (*text) {
+		size_t length = strlen(text);
+
+		if (length > LINE) {
+			length = LINE;
+			while (length > 1 && text[length] != ' ')
+				length--;
+		}
+		(void)fprintf(out, "  %.*s\n", (int)length, text);
+		text += length;
+		text += strspn(text, " ");
+	}
+}
+
 static void print_scene(const struct order_scene *scene, const struct order_verdict *verdict,
 			FILE *out)
 {
-	(void)fprintf(out, "%-12s %-8s %s: %s\n", scene->name, verdict->wins ? "wins" : "no gain",
-		      scene->is_default ? "default" : "no default", scene->why);
+	static const char *const use[] = {
+		[ORDER_GAIN] = "must gain", [ORDER_GUARD] = "must not lose", [ORDER_SHOWN] = ""};
+
+	(void)fprintf(out, "%s: %s, %s\n", scene->name, verdict->wins ? "wins" : "no gain",
+		      scene->is_default ? "default" : "no default");
+	print_text(scene->why, out);
 	for (uint32_t i = 0; verdict->seeds && scene->figure[i].name; i++)
-		(void)fprintf(out, "  %-30s %12.4f %12.4f\n", scene->figure[i].name,
-			      verdict->value[ORDER_WITHOUT][i], verdict->value[ORDER_WITH][i]);
+		(void)fprintf(out, "    %-28s %12.4f %12.4f%s%s\n", scene->figure[i].name,
+			      verdict->value[ORDER_WITHOUT][i], verdict->value[ORDER_WITH][i],
+			      *use[scene->figure[i].use] ? "  " : "", use[scene->figure[i].use]);
 }
 
 void suite_orders_print(const struct suite *suite, FILE *out)
