@@ -4,6 +4,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "plan/arrivals.h"
 #include "plan/pick.h"
 #include "plan/policy.h"
 #include "plan/workload.h"
@@ -91,18 +92,17 @@ END_TEST
 static struct world_record record[LOOPS];
 static struct workload *loop[2];
 
-/* Two loops of one class, one of the other: what each gets done in 100 ms. */
-static uint64_t play(enum pick_order order, uint64_t slack_ns)
+static void begin(enum pick_order order, uint64_t together, uint64_t slack_ns,
+		  struct world **ret_world)
 {
 	const struct plan_policy *policy = plan_policy_find("pick");
-	uint64_t values[PLAN_MAX_OPTIONS], sum = 0;
+	uint64_t values[PLAN_MAX_OPTIONS];
 	struct world_config config;
-	struct world *world;
 
 	for (uint32_t i = 0; i < plan_policy_options(policy); i++)
 		values[i] = policy->options[i].preset;
 	values[plan_policy_option(policy, "order")] = order;
-	values[plan_policy_option(policy, "together")] = 2;
+	values[plan_policy_option(policy, "together")] = together;
 	values[plan_policy_option(policy, "ahead")] = 16000;
 	values[plan_policy_option(policy, "slack")] = slack_ns;
 	world_config_preset(&config);
@@ -116,7 +116,17 @@ static uint64_t play(enum pick_order order, uint64_t slack_ns)
 					    .kernel_gap_ns = 1000,
 					    .memory_bytes = 1ull << 33};
 	config.warmup_ns = 1;
-	ck_assert_int_eq(world_create(&config, policy, values, &world), 0);
+	config.warmup_requests = 0;
+	ck_assert_int_eq(world_create(&config, policy, values, ret_world), 0);
+}
+
+/* Two loops of one class, one of the other: what each gets done in 100 ms. */
+static uint64_t play(enum pick_order order, uint64_t slack_ns)
+{
+	struct world *world;
+	uint64_t sum = 0;
+
+	begin(order, 2, slack_ns, &world);
 	for (uint32_t i = 0; i < LOOPS; i++) {
 		struct world_tenant tenant = {.name = "loop",
 					      .weight = 100,
@@ -164,6 +174,72 @@ START_TEST(the_gate_pairs_classes_and_starves_nobody)
 }
 END_TEST
 
+/* Finite work, one process at a time: a wide one of 2 ms every 10 ms, a narrow one of 3 ms, and a wide
+ * one of 0.4 ms every 2 ms. The mean time to completion of each, in us. */
+static void play_finite(enum pick_order order, uint64_t *ret_us)
+{
+	static const struct {
+		uint32_t kernels, sms;
+		uint64_t period_ns;
+	} finite[] = {{20, 80, 10 * MS}, {30, 20, 10 * MS}, {4, 80, 2 * MS}};
+	struct workload *work[3];
+	struct arrivals arrivals[3];
+	struct world *world;
+
+	begin(order, 1, 0, &world);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct arrivals_desc desc = {
+			.kind = ARRIVALS_PERIODIC, .mean_ns = finite[i].period_ns, .seed = i + 1};
+		struct world_tenant tenant = {.name = "finite",
+					      .latency = true,
+					      .weight = 100,
+					      .gpu_max_permille = 1000,
+					      .arrivals = &arrivals[i]};
+		struct workload_op op[30];
+
+		for (uint32_t k = 0; k < finite[i].kernels; k++)
+			op[k] = (struct workload_op){.kind = WORKLOAD_KERNEL,
+						     .ns = 100000,
+						     .sms = finite[i].sms,
+						     .key = 1};
+		ck_assert_int_eq(
+			workload_create("finite", "test", 80, op, finite[i].kernels, &work[i]), 0);
+		ck_assert_int_eq(arrivals_init(&arrivals[i], &desc), 0);
+		tenant.workload = work[i];
+		ck_assert_int_eq(world_add(world, &tenant, NULL), 0);
+	}
+	ck_assert_int_eq(world_run(world, 0, 300 * MS), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct world_record served;
+
+		world_get_record(world, i, &served);
+		ck_assert_uint_gt(served.requests, 20);
+		ret_us[i] = 0;
+		for (uint32_t k = 0; k < served.requests; k++)
+			ret_us[i] += served.request[k].end_ns - served.request[k].arrival_ns;
+		ret_us[i] /= 1000ull * served.requests;
+	}
+	world_destroy(world);
+	for (uint32_t i = 0; i < 3; i++)
+		workload_free(work[i]);
+}
+
+START_TEST(the_gate_lets_the_narrow_or_the_short_finish)
+{
+	uint64_t fair_us[3], narrow_us[3], shortest_us[3];
+
+	play_finite(PICK_FAIR, fair_us);
+	play_finite(PICK_NARROW, narrow_us);
+	play_finite(PICK_SHORTEST, shortest_us);
+	ck_assert_uint_lt(narrow_us[1], fair_us[1]);
+	ck_assert_uint_lt(narrow_us[1], shortest_us[1]);
+	ck_assert_uint_lt(shortest_us[2], fair_us[2]);
+	ck_assert_uint_lt(shortest_us[2], narrow_us[2]);
+	ck_assert_uint_lt(shortest_us[0] + shortest_us[1] + 5 * shortest_us[2],
+			  fair_us[0] + fair_us[1] + 5 * fair_us[2]);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("pick");
@@ -177,6 +253,7 @@ int main(void)
 	tcase_add_test(tcase, the_load_says_which_of_the_two);
 	tcase_add_test(tcase, load_is_busy_sms_over_a_window);
 	tcase_add_test(tcase, the_gate_pairs_classes_and_starves_nobody);
+	tcase_add_test(tcase, the_gate_lets_the_narrow_or_the_short_finish);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
