@@ -155,6 +155,14 @@ START_TEST(what_is_counted_is_said)
 	ck_assert_ptr_nonnull(strstr(text, "\nnote: partitions: no arbiter of this version"));
 	free(text);
 
+	/* One is one. */
+	setup_scenario(1);
+	result[0].delay[1].count = 1;
+	result[1].delays = 1;
+	text = print(0);
+	ck_assert_ptr_nonnull(strstr(text, "  serve 1 time by copy 3 of train"));
+	free(text);
+
 	/* Without a target nothing is late. */
 	setup_scenario(1);
 	scenario.tenant[0].world.target.extra_permille = 0;
@@ -163,6 +171,27 @@ START_TEST(what_is_counted_is_said)
 	ck_assert_ptr_nonnull(strstr(text, "; target none\n"));
 	ck_assert_ptr_null(strstr(text, " late\n"));
 	ck_assert_ptr_null(strstr(text, "note: "));
+	free(text);
+}
+END_TEST
+
+START_TEST(policies_fit_the_terminal_too)
+{
+	char *text = NULL, *line, *rest;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	unsigned int lines = 0, options = 0;
+
+	ck_assert_int_eq(plan_print_policies(80, out), 0);
+	fclose(out);
+	ck_assert_ptr_nonnull(strstr(text, "\nslo: Sluice: "));
+	ck_assert_ptr_nonnull(strstr(text, "\n  window           predicted work in flight"));
+	for (rest = text; (line = strsep(&rest, "\n")); lines++) {
+		ck_assert_uint_le(strlen(line), 80);
+		options += *line && line[strlen(line) - 1] == ')';
+	}
+	ck_assert_uint_gt(lines, 40);
+	ck_assert_uint_gt(options, 30);
 	free(text);
 }
 END_TEST
@@ -176,6 +205,7 @@ int main(void)
 
 	tcase_add_test(tcase, no_line_is_wider_than_the_terminal);
 	tcase_add_test(tcase, what_is_counted_is_said);
+	tcase_add_test(tcase, policies_fit_the_terminal_too);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

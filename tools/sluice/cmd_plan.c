@@ -11,12 +11,10 @@
 #include "cmd.h"
 #include "output.h"
 #include "paths.h"
-#include "plan/policy.h"
 #include "plan/report.h"
 #include "plan/scenario.h"
 #include "plan_record.h"
 #include "plan_text.h"
-#include "table.h"
 
 struct options {
 	const char *file, *svg;
@@ -98,53 +96,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
-
-/* ---- what there is ---- */
-
-static void print_ns(uint64_t ns)
-{
-	char text[32];
-
-	format_ns(ns, sizeof(text), text);
-	fputs(ns ? text : "0", stdout);
-}
-
-static void print_preset(const struct plan_option *option)
-{
-	double value = (double)option->preset;
-
-	if (option->preset == PLAN_OPEN)
-		fputs("open", stdout);
-	else if (option->unit == PLAN_NS)
-		print_ns(option->preset);
-	else if (option->unit == PLAN_PERMILLE)
-		printf("%g %%", value / 10);
-	else if (option->unit == PLAN_MILLI)
-		printf("%g", (double)(int64_t)option->preset / 1000);
-	else if (option->unit == PLAN_FLAG)
-		fputs(option->preset ? "true" : "false", stdout);
-	else
-		printf("%g", value);
-}
-
-static int print_policies(void)
-{
-	const struct plan_policy *policy;
-
-	for (unsigned int i = 0; (policy = plan_policy_at(i)); i++) {
-		uint32_t options = plan_policy_options(policy);
-
-		printf("%s: %s\n", policy->name, policy->about);
-		for (uint32_t j = 0; j < options; j++) {
-			printf("  %-16s %s (", policy->options[j].name, policy->options[j].help);
-			print_preset(&policy->options[j]);
-			fputs(")\n", stdout);
-		}
-	}
-	return 0;
-}
-
-/* ---- a scenario ---- */
 
 /* Before the time is spent. */
 static int check_picture(const char *path, const struct scenario *scenario)
@@ -246,5 +197,7 @@ int cmd_plan(int argc, char **argv)
 		return 2;
 	if (options.record.tenant)
 		return plan_record(&options.record);
-	return options.policies ? print_policies() : play(&options);
+	if (!options.policies)
+		return play(&options);
+	return plan_print_policies(terminal_columns(), stdout) ? cmd_fail("out of memory") : 0;
 }

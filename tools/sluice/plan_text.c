@@ -190,17 +190,18 @@ static void format_unit(const struct scenario_tenant *tenant, uint32_t key, size
 static void print_delay(const struct scenario *scenario, const struct run_delay *delay, FILE *out)
 {
 	const struct world_tenant *server = &scenario->tenant[delay->server].world;
-	const char *what = has_steps(&scenario->tenant[delay->server]) ? "steps" : "times";
-	char mean[CELL], worst[CELL], unit[4 * CELL];
+	char mean[CELL], worst[CELL], count[CELL], unit[4 * CELL];
 
+	(void)snprintf(count, sizeof(count), "%u %s%s", delay->count,
+		       has_steps(&scenario->tenant[delay->server]) ? "step" : "time",
+		       delay->count == 1 ? "" : "s");
 	format_ns(delay->total_ns / delay->count, sizeof(mean), mean);
 	format_ns(delay->worst_ns, sizeof(worst), worst);
 	if (delay->proc >= scenario->tenants) {
-		fprintf(out, "  %s %u %s with no best-effort work in flight", server->name,
-			delay->count, what);
+		fprintf(out, "  %s %s with no best-effort work in flight", server->name, count);
 	} else {
 		format_unit(&scenario->tenant[delay->proc], delay->key, sizeof(unit), unit);
-		fprintf(out, "  %s %u %s by %s", server->name, delay->count, what, unit);
+		fprintf(out, "  %s %s by %s", server->name, count, unit);
 	}
 	fprintf(out, ": %s each, %s at worst", mean, worst);
 	if (server->target.p99_ns || server->target.extra_permille)

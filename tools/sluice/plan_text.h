@@ -15,5 +15,7 @@ struct scenario;
 
 int plan_print(const struct scenario *scenario, const struct run_result *result, size_t columns,
 	       FILE *out);
+/* What a scenario may name: policies, their options and presets. */
+int plan_print_policies(size_t columns, FILE *out);
 
 #endif
