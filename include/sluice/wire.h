@@ -278,8 +278,11 @@ struct sluice_msg_status_tenant {
 	uint64_t busy_limit_ns;
 	uint32_t cap_sms;
 	uint32_t steered_requests; /* that these figures are made of */
+	/* Of the last minute or two with requests: those above are since the arbiter started. */
+	uint64_t lately_requests, lately_late;
+	uint64_t lately_p50_ns, lately_p99_ns; /* service */
 };
-_Static_assert(sizeof(struct sluice_msg_status_tenant) == 392, "status_tenant");
+_Static_assert(sizeof(struct sluice_msg_status_tenant) == 424, "status_tenant");
 
 struct sluice_msg_status_process {
 	struct sluice_msg_header header;

@@ -53,6 +53,7 @@ struct tenant_entry {
 	uint32_t processes;
 	uint32_t holds;			      /* memory counted for it whose holder is not there */
 	struct tally *past[CORE_MAX_DEVICES]; /* of processes that have ended; NULL: none has */
+	struct lately *lately[CORE_MAX_DEVICES]; /* NULL: no request seen */
 	/* Requests over a relative target: what that comes to only the arbiter knows. */
 	uint64_t late[CORE_MAX_DEVICES];
 };

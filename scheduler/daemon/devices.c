@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/absent.h"
+#include "daemon/lately.h"
 #include "daemon/nvml.h"
 #include "daemon/reclaim.h"
 #include "sluice/clock.h"
@@ -51,6 +52,7 @@ static void devices_forget_past(struct arbiter *arbiter, uint32_t index)
 		free(arbiter->tenant[i].past[index]);
 		arbiter->tenant[i].past[index] = NULL;
 		arbiter->tenant[i].late[index] = 0;
+		lately_forget(&arbiter->tenant[i], index);
 	}
 }
 

@@ -5,6 +5,7 @@
 #include "core/policy.h"
 #include "daemon/arbiter.h"
 #include "daemon/devices.h"
+#include "daemon/lately.h"
 #include "daemon/process.h"
 
 struct tenant_entry *reload_find(struct arbiter *arbiter, const char *name)
@@ -63,6 +64,7 @@ void reload_forget(struct tenant_entry *entry)
 		free(entry->past[device]);
 		entry->past[device] = NULL;
 		entry->late[device] = 0;
+		lately_forget(entry, device);
 	}
 	entry->used = false;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "daemon/connection.h"
+#include "daemon/lately.h"
 #include "daemon/match.h"
 #include "daemon/nvml.h"
 #include "daemon/process.h"
@@ -64,19 +65,6 @@ bool status_shows_tenant(const struct connection *connection, bool all,
 
 /* ---- one tenant on one device ------------------------------------------------------------------ */
 
-static void status_sum_process(struct sluice_msg_status_tenant *row, struct tally *sums,
-			       struct process *process, uint32_t local)
-{
-	struct tally own;
-
-	if (reading_tally(process, local, &own))
-		tally_merge(sums, &own);
-	if (process->local[local].stale)
-		row->state |= SLUICE_STATE_STALE;
-	if (process->local[local].no_request)
-		row->state |= SLUICE_STATE_NO_REQUEST;
-}
-
 /* What processes that have ended left on the device; where nobody uses any, on all. */
 static void status_past(const struct tenant_entry *entry, uint32_t device, struct tally *sums)
 {
@@ -95,6 +83,43 @@ static uint64_t status_late(const struct tenant_entry *entry, uint32_t device)
 			late += entry->late[d];
 	}
 	return late;
+}
+
+void status_sums(const struct arbiter *arbiter, uint32_t tenant, uint32_t device,
+		 struct tally *sums)
+{
+	const struct tenant_entry *entry = &arbiter->tenant[tenant];
+	struct tally own;
+
+	status_past(entry, device, sums);
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
+		struct process *process = arbiter->process[i];
+		int local =
+			process && process->tenant == entry ? process_local(process, device) : -1;
+
+		if (local >= 0 && reading_tally(process, (uint32_t)local, &own))
+			tally_merge(sums, &own);
+	}
+	sums->requests_late += status_late(entry, device);
+}
+
+/* Is it hung, and has a request been seen? Of any of its processes. */
+static uint32_t status_states(const struct arbiter *arbiter, uint32_t tenant, uint32_t device)
+{
+	uint32_t state = 0;
+
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
+		const struct process *process = arbiter->process[i];
+		int local = process && process->tenant == &arbiter->tenant[tenant]
+				    ? process_local(process, device)
+				    : -1;
+
+		if (local < 0)
+			continue;
+		state |= process->local[local].stale ? SLUICE_STATE_STALE : 0;
+		state |= process->local[local].no_request ? SLUICE_STATE_NO_REQUEST : 0;
+	}
+	return state;
 }
 
 /* What best-effort gates had in flight when they saw a latency tenant arrive: theirs to tell. */
@@ -174,21 +199,14 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 					       .target_ns = entry->conf.target.p99_ns};
 	struct engine_report report;
 	struct sluice_hist in_flight; /* of the others; sums has the tenant's own */
-	struct tally sums;
+	struct tally sums, lately;
 
 	memset(&sums, 0, sizeof(sums));
 	memset(&in_flight, 0, sizeof(in_flight));
-	status_past(entry, device, &sums);
+	status_sums(arbiter, tenant, device, &sums);
 	if (engine_report(arbiter->engine, tenant, device, &report))
 		status_fill_report(&row, &report);
-	for (uint32_t i = 0; i < status->arbiter->process_end; i++) {
-		struct process *process = arbiter->process[i];
-		int local =
-			process && process->tenant == entry ? process_local(process, device) : -1;
-
-		if (local >= 0)
-			status_sum_process(&row, &sums, process, (uint32_t)local);
-	}
+	row.state |= status_states(arbiter, tenant, device);
 	if (entry->conf.tenant_class == SLUICE_LATENCY_CRITICAL)
 		status_sum_in_flight(status, device, &in_flight);
 	if (entry->conf.changed)
@@ -197,15 +215,21 @@ static void status_tenant(struct status *status, uint32_t tenant, uint32_t devic
 	if (engine_is_paused(arbiter->engine, tenant))
 		row.state |= SLUICE_STATE_PAUSED;
 	row.memory_used_bytes = memory_tenant_used_bytes(arbiter, tenant, device);
+	lately = sums;
+	lately_take(entry, device, &lately);
 	/* Without an end of a request there is no latency. */
 	if (!(row.state & SLUICE_STATE_NO_REQUEST)) {
 		row.service_p50_ns = sluice_hist_quantile(&sums.service, 500);
 		row.service_p99_ns = sluice_hist_quantile(&sums.service, 990);
+		row.lately_p50_ns = sluice_hist_quantile(&lately.service, 500);
+		row.lately_p99_ns = sluice_hist_quantile(&lately.service, 990);
 	}
+	row.lately_requests = lately.requests;
+	row.lately_late = lately.requests_late;
 	status_slo(&row, arbiter, entry, tenant, device);
 	row.be_in_flight_p99_ns = sluice_hist_quantile(&in_flight, 990);
 	row.requests = sums.requests;
-	row.requests_late = sums.requests_late + status_late(entry, device);
+	row.requests_late = sums.requests_late;
 	row.forced = sums.forced;
 	row.unpredicted = sums.unpredicted;
 	row.longest_unit_ns = sums.longest_ns;

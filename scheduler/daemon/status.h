@@ -14,12 +14,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct arbiter;
 struct connection;
+struct tally;
 struct tenant_entry;
 
 bool status_shows_uid(const struct connection *connection, bool all, uid_t uid);
 bool status_shows_tenant(const struct connection *connection, bool all,
 			 const struct tenant_entry *tenant);
+
+/* Adds up what the tenant's processes have counted on the device (UINT32_MAX: where nobody uses any),
+ * ended ones too; requests over a relative target are among the late. */
+void status_sums(const struct arbiter *arbiter, uint32_t tenant, uint32_t device,
+		 struct tally *sums);
 
 /* Walks the notes: *at starts at 0. */
 bool status_next_note(struct connection *connection, bool all, uint32_t *at, char *ret_note,

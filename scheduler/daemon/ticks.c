@@ -6,6 +6,7 @@
 #include "daemon/connection.h"
 #include "daemon/devices.h"
 #include "daemon/estimates.h"
+#include "daemon/lately.h"
 #include "daemon/process.h"
 #include "daemon/reclaim.h"
 #include "daemon/why.h"
@@ -117,6 +118,7 @@ int ticks_on_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	any = tick_processes(arbiter);
 	requests_tick(arbiter);
 	trace_tick(arbiter);
+	lately_tick(arbiter);
 	read_all(arbiter);
 	(void)arbiter_feed(arbiter, &event);
 	reclaim_tick(arbiter);

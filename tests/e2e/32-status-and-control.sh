@@ -118,7 +118,7 @@ is 'serve: tenant' chat "$(status_get processes pid "$(pid_of serve)" tenant)"
 grep -q '^GPU 0  NVIDIA H100 80GB HBM3 (simulated)  132 SMs  policy slo  memory 51[0-9]\.*[0-9]* MiB of 80\(\.0\)* GiB .*take turns$' "$out/text" ||
 	say_bad 'status: no line for the GPU'
 grep -q '^TENANT  *CLASS  *PROCS' "$out/text" || say_bad 'status: no head'
-grep -Eq '^chat +latency-critical +1 .* 20(\.0)? ms +[0-9]+ of [0-9]+ ' "$out/text" ||
+grep -Eq '^chat +latency-critical +1 .* 20(\.0)? ms S +[0-9]+ of [0-9]+ ' "$out/text" ||
 	say_bad 'status: no row of chat with its target and late requests'
 grep -Eq '^hog +best-effort +1 .*512(\.0)? MiB / 1(\.0)? GiB' "$out/text" ||
 	say_bad 'status: no memory of hog'

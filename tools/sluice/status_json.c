@@ -75,6 +75,17 @@ static json_t *pressure_json(const struct sluice_msg_status_tenant *row)
 	return object;
 }
 
+static json_t *lately_json(const struct sluice_msg_status_tenant *row)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "requests", number_json(row->lately_requests));
+	json_object_set_new(object, "requests_late", number_json(row->lately_late));
+	json_object_set_new(object, "service_p50_ns", number_json_known(row->lately_p50_ns));
+	json_object_set_new(object, "service_p99_ns", number_json_known(row->lately_p99_ns));
+	return object;
+}
+
 static json_t *tenant_json(const struct sluice_msg_status_tenant *row)
 {
 	json_t *object = json_object(), *slo = slo_json(row);
@@ -93,6 +104,7 @@ static json_t *tenant_json(const struct sluice_msg_status_tenant *row)
 	json_object_set_new(object, "memory_max_bytes", limit(row->memory_max_bytes));
 	json_object_set_new(object, "service_p50_ns", number_json_known(row->service_p50_ns));
 	json_object_set_new(object, "service_p99_ns", number_json_known(row->service_p99_ns));
+	json_object_set_new(object, "lately", lately_json(row));
 	json_object_set_new(object, "target_ns", number_json_known(row->target_ns));
 	json_object_set_new(object, "requests", number_json(row->requests));
 	json_object_set_new(object, "requests_late", number_json(row->requests_late));

@@ -69,12 +69,15 @@ static int add_tenant(struct table *table, const struct sluice_msg_status_tenant
 	snprintf(gpu, sizeof(gpu), "%u.%u / %s", row->used_permille / 10, row->used_permille % 10,
 		 due);
 	format_memory(row->memory_used_bytes, row->memory_max_bytes, sizeof(memory), memory);
-	format_ns(row->service_p50_ns, sizeof(p50), p50);
-	format_ns(row->service_p99_ns, sizeof(p99), p99);
+	format_ns(row->lately_p50_ns, sizeof(p50), p50);
+	format_ns(row->lately_p99_ns, sizeof(p99), p99);
 	slo_format_target(row, sizeof(target), target);
-	if (latency && row->requests)
-		snprintf(late, sizeof(late), "%llu of %llu", (unsigned long long)row->requests_late,
-			 (unsigned long long)row->requests);
+	if (latency && row->target_ns + row->target_over_permille)
+		snprintf(target + strlen(target), sizeof(target) - strlen(target), " %c",
+			 row->target_arrival ? 'A' : 'S');
+	if (latency && row->lately_requests)
+		snprintf(late, sizeof(late), "%llu of %llu", (unsigned long long)row->lately_late,
+			 (unsigned long long)row->lately_requests);
 	/* What gates met when latency tenants came: of all of them together. */
 	format_ns(latency && (row->processes || row->requests) ? row->be_in_flight_p99_ns : 0,
 		  sizeof(in_flight), in_flight);
@@ -144,9 +147,19 @@ static void print_targets(const struct status *status, uint32_t device, FILE *ou
 
 static int print_tenants(const struct status *status, uint32_t device, size_t columns, FILE *out)
 {
-	static const char *const head[] = {
-		"TENANT", "CLASS", "PROCS",	    "GPU USED / DUE",	  "MEMORY", "P50", "P99",
-		"TARGET", "LATE",  "BE AT ARRIVAL", "HELD % 10 60 300 s", "STATE",  NULL};
+	static const char *const head[] = {"TENANT",
+					   "CLASS",
+					   "PROCS",
+					   "GPU USED / DUE",
+					   "MEMORY",
+					   "S P50",
+					   "S P99",
+					   "TARGET",
+					   "LATE",
+					   "BE AT ARRIVAL",
+					   "HELD % 10 60 300 s",
+					   "STATE",
+					   NULL};
 	struct table table = {.right = 1u << 2 | 1u << 3 | 1u << 5 | 1u << 6 | 1u << 7};
 	int r = table_row(&table, head);
 
