@@ -276,6 +276,7 @@ static const struct mistake {
 	{19, "  tim = \"60 s\"; };", "run has no key tim", 0},
 	{20, "assumed = { wake = \"9 parsecs\";", "wake must be a time", 0},
 	{13, ") ??", "syntax error", 0},
+	{1, "name = \"a\"; name = \"b\";", "one group has a name twice; remove or rename one", 0},
 };
 
 START_TEST(test_mistakes_are_told)

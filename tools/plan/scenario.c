@@ -196,9 +196,13 @@ static int read_file(struct form *form, FILE *file)
 
 	config_init(&config);
 	if (config_read(&config, file) != CONFIG_TRUE) {
+		const char *text = config_error_text(&config);
+
 		form->err->line = config_error_line(&config);
-		(void)snprintf(form->err->msg, sizeof(form->err->msg), "%s",
-			       config_error_text(&config));
+		(void)snprintf(form->err->msg, sizeof(form->err->msg), "%s%s", text,
+			       strcmp(text, "duplicate setting name")
+				       ? ""
+				       : ": one group has a name twice; remove or rename one");
 		r = -EINVAL;
 	} else {
 		r = read_root(form, config_root_setting(&config));
