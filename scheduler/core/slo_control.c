@@ -26,9 +26,9 @@
 
 #define OCTAVES_PER_LEVEL 2300 /* 1024ths: how fast what is added to a tail grows */
 /* Of what may be added this much is aimed at: chance, over thousands of requests, moves a tail by a
- * sixth of what is added, and by half a percent of the tail. */
+ * sixth of what is added, and by a percent of the tail. */
 #define AIM_PERMILLE 840u
-#define AIM_NOISE_PERMILLE 6u
+#define AIM_NOISE_PERMILLE 12u
 #define UP_PERMILLE 400 /* of the way */
 #define DOWN_PERMILLE 600
 #define UP_MOST 250

@@ -28,10 +28,11 @@ START_TEST(without_a_target_the_level_stays)
 }
 END_TEST
 
-/* Within the target, and not far below: over services, targets and seeds. */
+/* Within the target, and not far below: over services, targets and seeds. Of +3 % a third is left to
+ * chance at least; that may be less than what the first work beside a request adds. */
 START_TEST(relative_targets_are_kept_and_used)
 {
-	static const uint32_t target[] = {30, 100, 200};
+	static const uint32_t target[] = {30, 100, 200}, most[] = {20, 115, 228};
 	static const uint64_t service_ns[] = {3 * SLO_MS, 7 * SLO_MS, 20 * SLO_MS};
 
 	for (uint32_t i = 0; i < 9; i++) {
@@ -40,12 +41,16 @@ START_TEST(relative_targets_are_kept_and_used)
 		struct slo_server *server =
 			slo_serve(world, service_ns[i / 3], 500, with_target(0, over, true));
 		int64_t reached;
+		int32_t level;
 
 		slo_run(world, 6000);
 		reached = slo_over(server, 5000);
-		ck_assert_msg(reached <= over + over / 8 + 3 && reached >= over / 2,
-			      "+%u permille wanted, %lld reached with %llu ms", over,
-			      (long long)reached, (unsigned long long)(service_ns[i / 3] / SLO_MS));
+		level = slo_report_of(world, 0).level;
+		ck_assert_msg(reached <= most[i % 3] &&
+				      (over == 30 ? level > 1250 : reached >= over / 2),
+			      "+%u permille wanted, %lld reached with %llu ms at level %d", over,
+			      (long long)reached, (unsigned long long)(service_ns[i / 3] / SLO_MS),
+			      level);
 		ck_assert_int_eq(slo_report_of(world, 0).state, SLO_STEERED);
 		slo_end(world);
 	}
