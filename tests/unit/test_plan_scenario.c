@@ -401,6 +401,48 @@ START_TEST(test_report_says_what_happened)
 }
 END_TEST
 
+/* "20 ms" instead of "+10 %": the same figure for every seed, and for each request. */
+START_TEST(test_absolute_target)
+{
+	static const struct {
+		const char *line;
+		uint64_t p99_ns;
+		bool from_arrival, late;
+	} cases[] = {
+		{"  target = { p99 = \"20 s\"; };", 20000000000, false, false},
+		{"  target = { p99 = \"20 s\"; of = \"range:infer\"; };", 20000000000, true, false},
+		{"  target = { p99 = \"20 us\"; of = \"arrival\"; };", 20000, true, true},
+		{"  target = { p99 = \"20 us\"; of = \"service\"; };", 20000, false, true},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct scenario *scenario;
+		const struct plan_target *target;
+		json_t *json, *serve;
+		char *text;
+
+		write_scenario(8, cases[i].line);
+		scenario = load();
+		target = &scenario->tenant[0].world.target;
+		ck_assert_uint_eq(target->p99_ns, cases[i].p99_ns);
+		ck_assert_uint_eq(target->extra_permille, 0);
+		ck_assert_int_eq(target->from_arrival, cases[i].from_arrival);
+		text = to_json(scenario, 0);
+		json = json_loads(text, 0, NULL);
+		ck_assert_ptr_nonnull(json);
+		serve = json_array_get(json_object_get(json, "rows"), 1);
+		serve = json_object_get(json_object_get(serve, "tenants"), "serve");
+		ck_assert_uint_eq((uint64_t)json_integer_value(json_object_get(serve, "target_ns")),
+				  cases[i].p99_ns);
+		ck_assert_int_eq(json_integer_value(json_object_get(serve, "late")),
+				 cases[i].late ? 2 * 60 : 0);
+		json_decref(json);
+		free(text);
+		scenario_finish(scenario);
+	}
+}
+END_TEST
+
 static uint32_t count_of(const char *text, const char *what)
 {
 	uint32_t count = 0;
@@ -460,6 +502,7 @@ static Suite *scenario_suite(void)
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, test_same_on_any_number_of_processes);
 	tcase_add_test(tcase, test_report_says_what_happened);
+	tcase_add_test(tcase, test_absolute_target);
 	tcase_add_test(tcase, test_frontier);
 	suite_add_tcase(suite, tcase);
 	return suite;
