@@ -69,24 +69,27 @@ static int add_cause(struct table *table, const struct sluice_msg_why_cause *cau
 	whose(cause->tenant, cause->unit, tenant, unit);
 	format_ns(cause->in_flight_ns, CELL, in_flight);
 	format_ns(cause->unit_ns, CELL, unit_ns);
-	return table_row(table, (const char *const[]){request[0], request[1], request[2], tenant,
-						      in_flight, unit, unit_ns,
-						      cause->before ? "yes" : "", NULL});
+	return table_row(table,
+			 (const char *const[]){request[0], request[1], request[2], request[3],
+					       request[4], tenant, in_flight, unit, unit_ns,
+					       cause->before ? "yes" : "", NULL});
 }
 
 /* A row for each cause, the request's own figures on the first. */
 static int add_request(struct table *table, const struct late *late, size_t index)
 {
 	const struct sluice_msg_why_request *row = &late->request[index];
-	char ago[CELL], took[CELL], allowed[CELL];
-	const char *first[] = {ago, took, allowed};
-	static const char *const next[] = {"", "", ""};
+	char ago[CELL], took[CELL], allowed[CELL], queued[CELL], own[CELL];
+	const char *first[] = {ago, took, allowed, queued, own};
+	static const char *const next[] = {"", "", "", "", ""};
 	const char *const *cells = first;
 	int r = 0;
 
 	format_ns(row->ago_ns, CELL, ago);
 	format_ns(row->took_ns, CELL, took);
 	format_ns(row->limit_ns, CELL, allowed);
+	format_ns(row->queued_ns, CELL, queued);
+	format_ns(row->own_ns, CELL, own);
 	for (size_t i = 0; !r && i < late->causes; i++) {
 		if (late->cause[i].request != index)
 			continue;
@@ -94,17 +97,17 @@ static int add_request(struct table *table, const struct late *late, size_t inde
 		cells = next;
 	}
 	if (!r && cells == first)
-		r = table_row(table, (const char *const[]){ago, took, allowed, "-", "-", "-", "-",
-							   "", NULL});
+		r = table_row(table, (const char *const[]){ago, took, allowed, queued, own, "-",
+							   "-", "-", "-", "", NULL});
 	return r;
 }
 
 static int print_requests(const struct late *late, size_t columns, FILE *out)
 {
-	struct table table = {.right = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4 | 1 << 6};
-	int r = table_row(&table, (const char *const[]){"ENDED AGO", "TOOK", "ALLOWED", "TENANT",
-							"IN FLIGHT", "LONGEST UNIT", "TAKES",
-							"BEHIND", NULL});
+	struct table table = {.right = 0x1f | 1 << 6 | 1 << 8, .keys = 2};
+	int r = table_row(&table, (const char *const[]){"ENDED AGO", "TOOK", "ALLOWED", "QUEUED",
+							"OWN WORK", "TENANT", "IN FLIGHT",
+							"LONGEST UNIT", "TAKES", "BEHIND", NULL});
 
 	for (size_t i = 0; !r && i < late->requests && i < ROWS_SHOWN; i++)
 		r = add_request(&table, late, i);
@@ -128,7 +131,7 @@ static int print_sums(const struct late *late, size_t columns, FILE *out)
 	if (r)
 		return r;
 	r = table_row(&table, (const char *const[]){"TENANT", "LONGEST UNIT", "LATE REQUESTS",
-						    "IN FLIGHT", "TAKES", NULL});
+						    "IN FLIGHT, SUM", "TAKES", NULL});
 	for (size_t i = 0; !r && i < count; i++) {
 		char tenant[CELL], unit[CELL], requests[CELL], in_flight[CELL], takes[CELL];
 
