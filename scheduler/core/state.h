@@ -62,6 +62,7 @@ struct gate {
 	uint64_t launched_at_ns;     /* nothing was launched after that */
 	uint64_t closed_ns;	     /* last time the gate was closed */
 	uint64_t flight_ns;	     /* in flight when last it moved or was closed */
+	uint64_t copied_ns;	     /* last decision that found it at a long copy; 0: none */
 	uint64_t used_ns;	     /* charged, cumulative */
 	bool gave_way;		     /* its last turn ended because it had nothing to launch */
 	bool was_held;		     /* held time moved since the last decision */

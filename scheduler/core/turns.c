@@ -13,6 +13,9 @@
 /* Looks at a holder that launches, while others wait: often if it left its last turn early. */
 #define POLL_BUSY_NS 5000000ull
 #define POLL_LIGHT_NS 500000ull
+/* Copies so long are worth a change of turn, and who made one lately is looked at as often. */
+#define COPY_WORTH_NS 600000ull
+#define COPIED_NS 1000000000ull
 #define DRAIN_MAX_NS GATE_FLIGHT_MAX_NS
 #define CLOCK_RATIO 4u /* a turn lasts at most so many quantums of usable time when others wait */
 
@@ -261,6 +264,19 @@ static uint64_t turn_min(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static void turn_note_copies(struct device *device, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < device->gates; i++) {
+		if (device->gate[i]->usage.copies_ns >= COPY_WORTH_NS)
+			device->gate[i]->copied_ns = now_ns;
+	}
+}
+
+static bool turn_copies(const struct gate *gate, uint64_t now_ns)
+{
+	return gate->copied_ns && now_ns - gate->copied_ns < COPIED_NS;
+}
+
 /* When to look at a holder that others wait for. It stops by itself at its quantum's end, so that
  * nothing need happen before that should be complete, unless it has nothing to launch. */
 static uint64_t turn_look_ns(const struct gate *gate, uint64_t end_ns, uint64_t now_ns)
@@ -271,7 +287,8 @@ static uint64_t turn_look_ns(const struct gate *gate, uint64_t end_ns, uint64_t 
 	/* Held itself, by a latency process perhaps: it has something. */
 	if (gate->moved_ns != now_ns && !gate->usage.want)
 		return turn_min(wait_ns, LINGER_NS);
-	return turn_min(wait_ns, gate->gave_way ? POLL_LIGHT_NS : POLL_BUSY_NS);
+	return turn_min(wait_ns,
+			gate->gave_way || turn_copies(gate, now_ns) ? POLL_LIGHT_NS : POLL_BUSY_NS);
 }
 
 /* Fills the holder's grant, and asks to look again when that may matter. */
@@ -350,6 +367,7 @@ void turns_decide(struct engine *engine, struct device *device, const struct tur
 {
 	struct turn *turn = &device->turn;
 
+	turn_note_copies(device, now_ns);
 	entitle_round(engine, device, terms->member, now_ns);
 	lag_look(device, terms->member, now_ns);
 	/* It bypasses by now, or is of another class: nobody can wait for it to drain. */

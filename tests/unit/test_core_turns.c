@@ -212,9 +212,8 @@ START_TEST(a_turn_used_up_with_a_copy_is_over_at_once)
 					.want = true}};
 
 	begin();
-	feed((struct event){.kind = EVENT_WANT, .process = 1, .now_ns = LOOKED_NS});
 	feed(usage);
-	feed((struct event){.kind = EVENT_TIMER, .now_ns = LOOKED_NS});
+	feed((struct event){.kind = EVENT_WANT, .process = 1, .now_ns = LOOKED_NS});
 	ck_assert(!is_open(0));
 	ck_assert(!is_open(1));
 	ck_assert_uint_le(timer_ns, LOOKED_NS + 100 * US);
@@ -223,6 +222,30 @@ START_TEST(a_turn_used_up_with_a_copy_is_over_at_once)
 	feed((struct event){.kind = EVENT_TIMER, .now_ns = timer_ns});
 	ck_assert(is_open(1));
 	end();
+}
+END_TEST
+
+/* Who copies now and then is looked at often, so that the next time is not missed. */
+START_TEST(who_made_a_long_copy_is_looked_at_often)
+{
+	for (int copies = 0; copies < 2; copies++) {
+		struct event usage = {
+			.kind = EVENT_USAGE,
+			.now_ns = LOOKED_NS,
+			.usage = {.launched_ns = MS, .copies_ns = copies ? 600 * US : 599 * US}};
+
+		begin();
+		feed(usage);
+		feed((struct event){.kind = EVENT_WANT, .process = 1, .now_ns = LOOKED_NS});
+		/* Kernels by now. */
+		usage.now_ns += 100 * US;
+		usage.usage = (struct event_usage){.launched_ns = MS + 1, .completed_ns = MS};
+		feed(usage);
+		feed((struct event){.kind = EVENT_TIMER, .now_ns = usage.now_ns});
+		ck_assert(is_open(0));
+		ck_assert_int_eq(timer_ns <= usage.now_ns + 500 * US, copies);
+		end();
+	}
 }
 END_TEST
 
@@ -284,6 +307,7 @@ int main(void)
 	tcase_add_test(tcase, nobody_waits_for_the_copies);
 	tcase_add_test(tcase, a_kernel_behind_the_copies_is_waited_for);
 	tcase_add_test(tcase, a_turn_used_up_with_a_copy_is_over_at_once);
+	tcase_add_test(tcase, who_made_a_long_copy_is_looked_at_often);
 	tcase_add_test(tcase, copies_wait_beside_a_latency_process);
 	tcase_add_test(tcase, copies_go_where_a_turn_alone_holds_them);
 	suite_add_tcase(suite, tcase);
