@@ -60,7 +60,7 @@ fails()
 
 # ---- an arbiter of one user's own ----
 arbiter_start
-fails 'may not connect|another' as_other "$sluice" status --socket="$out/socket"
+fails 'may not connect .* needs to enter its folder' as_other "$sluice" status --socket="$out/socket"
 arbiter_kill
 
 # ---- the system's ----

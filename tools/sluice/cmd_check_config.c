@@ -37,7 +37,7 @@ int cmd_check_config(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &file))
 		return 2;
 	if (paths_sluiced(sizeof(path), path) < 0)
-		return cmd_fail("sluiced is not installed beside this program");
+		return cmd_fail("sluiced" PATHS_MISSING);
 	execv(path, (char *[]){name, option, file, NULL});
 	return cmd_fail("cannot run %s: %s", path, strerror(errno));
 }

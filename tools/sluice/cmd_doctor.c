@@ -67,7 +67,7 @@ static void check_preload(void)
 	struct probe probe;
 
 	if (paths_shim(sizeof(shim), shim) < 0) {
-		doctor_say(BAD, "preload", "libsluice.so is not installed beside this program");
+		doctor_say(BAD, "preload", "libsluice.so" PATHS_MISSING);
 		return;
 	}
 	snprintf(value, sizeof(value), "%s%s%s", shim, old ? ":" : "", old ? old : "");

@@ -122,7 +122,7 @@ static int set_simulated(const struct options *options)
 	const char *name = options->preset ? options->preset : "h100";
 
 	if (paths_simgpu(sizeof(folder), folder) < 0)
-		return cmd_fail("the simulated GPU is not installed beside this program");
+		return cmd_fail("the simulated GPU" PATHS_MISSING);
 	if (strchr(name, '/')) {
 		if (access(name, R_OK))
 			return cmd_fail("cannot read the device description %s: %s", name,
@@ -213,7 +213,8 @@ static int check_preload(void)
 	int r = probe_run(&probe);
 
 	if (r < 0 || !probe.ran)
-		return cmd_fail("a test program with libsluice.so preloaded did not start%s%s",
+		return cmd_fail("a test program with libsluice.so preloaded did not start%s%s; see "
+				"`sluice doctor`",
 				probe.loader_says[0] ? ": " : "", probe.loader_says);
 	if (!probe.shim)
 		return cmd_fail("libsluice.so is not loaded into programs started from here%s%s; "
@@ -253,7 +254,7 @@ int cmd_run(int argc, char **argv)
 		return r == -ENOTSUP ? 1 : program_status(r);
 	}
 	if (paths_shim(sizeof(shim), shim) < 0)
-		return cmd_fail("libsluice.so is not installed beside this program");
+		return cmd_fail("libsluice.so" PATHS_MISSING);
 	if (strpbrk(shim, ": "))
 		return cmd_fail("the loader cannot preload from a path with ':' or ' ' in it: %s",
 				shim);

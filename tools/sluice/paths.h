@@ -22,4 +22,9 @@ int paths_workload(const char *workload, size_t size, char *ret_path);
  * first that exists, or the first that could, so that messages name it. */
 void paths_socket(size_t size, char *ret_path);
 
+/* What to do where one of them is not there. */
+#define PATHS_MISSING \
+	" is not beside this program: run `make install`, or start it from the folder that make " \
+	"built"
+
 #endif

@@ -107,7 +107,9 @@ static void say_unreachable(const struct query *query, bool given, int error, ch
 	char how[PATH_MAX + sizeof(query->socket)];
 
 	if (error == -EACCES) {
-		snprintf(ret_why, QUERY_WHY_MAX, "may not connect to the arbiter at %s: %s",
+		snprintf(ret_why, QUERY_WHY_MAX,
+			 "may not connect to the arbiter at %s: %s; whoever is to use it needs to "
+			 "enter its folder and to write to it (in a container: mount it as it is)",
 			 query->socket, strerror(-error));
 		return;
 	}
