@@ -333,6 +333,18 @@ int session_refused(const struct sluice_packet *packet)
 	return LINK_REFUSED;
 }
 
+static void say_welcome(struct sluice_msg_welcome *welcome)
+{
+	welcome->tenant[sizeof(welcome->tenant) - 1] = 0;
+	welcome->remark[sizeof(welcome->remark) - 1] = 0;
+	if (welcome->remark[0])
+		shim_log(SHIM_LOG_ERROR, "%s", welcome->remark);
+	shim_log(SHIM_LOG_INFO, "under Sluice as tenant %s, %s", welcome->tenant,
+		 !welcome->managed ? "which bypasses it (managed = false)"
+		 : welcome->tenant_class == SLUICE_LATENCY_CRITICAL ? "latency-critical"
+								    : "best-effort");
+}
+
 static int welcome_take(const struct sluice_packet *packet)
 {
 	struct sluice_msg_welcome welcome;
@@ -352,9 +364,7 @@ static int welcome_take(const struct sluice_packet *packet)
 	session.fail_deadline_ns = welcome.fail_deadline_ns;
 	session.mem_deadline_ns = welcome.mem_deadline_ns;
 	session.up_since_ns = sluice_now_ns();
-	welcome.remark[sizeof(welcome.remark) - 1] = 0;
-	if (welcome.remark[0])
-		shim_log(SHIM_LOG_ERROR, "%s", welcome.remark);
+	say_welcome(&welcome);
 	return 0;
 }
 

@@ -172,6 +172,8 @@ static void device_register(struct shim_device *device)
 		return;
 	if (error)
 		say_device_unmanaged(device->ordinal, error);
+	else
+		shim_log(SHIM_LOG_INFO, "device %u: managed", device->ordinal);
 	if (error && error != -EAGAIN)
 		atomic_store_explicit(&device->state, SHIM_DEVICE_UNMANAGED, memory_order_release);
 }

@@ -41,6 +41,10 @@ printf 'default = { class = "best-effort"; memory = { max = "64 MiB"; }; };\n' >
 arbiter_start
 managed lifecycle >"$out/under" 2>"$out/under.err" || bad=1
 check under
-# The program and what it exec'd; the child of fork that asks for nothing has not come.
-[ "$(grep -c 'lifecycle has come' "$out/arbiter")" = 2 ] || { cat "$out/arbiter"; bad=1; }
+SLUICE_LOG=info managed lifecycle >"$out/told" 2>"$out/told.err" || bad=1
+sed 's/pid [0-9]*/pid N/' "$out/told.err" | sort -u >"$out/told.lines"
+printf 'sluice (pid N): %s\n' 'device 0: managed' 'under Sluice as tenant default, best-effort' |
+	diff - "$out/told.lines" || bad=1
+# The program and what it exec'd, twice; the child of fork that asks for nothing has not come.
+[ "$(grep -c 'lifecycle has come' "$out/arbiter")" = 4 ] || { cat "$out/arbiter"; bad=1; }
 exit $bad
