@@ -40,6 +40,8 @@ const struct environment *environment(void)
 		take("SLUICE_LOG", sizeof(values->log), values->log);
 		take("SLUICE_PROFILE", sizeof(values->profile), values->profile);
 		take("SLUICE_NVTX_NEXT", sizeof(values->nvtx_next), values->nvtx_next);
+		take("CUDA_DEVICE_MAX_CONNECTIONS", sizeof(values->connections),
+		     values->connections);
 		atomic_store_explicit(&state.is_read, true, memory_order_release);
 	}
 	futex_unlock(&state.lock);

@@ -22,6 +22,7 @@ struct environment {
 	char log[16];			/* SLUICE_LOG */
 	char profile[PATH_MAX];		/* SLUICE_PROFILE */
 	char nvtx_next[PATH_MAX];	/* SLUICE_NVTX_NEXT */
+	char connections[4];		/* CUDA_DEVICE_MAX_CONNECTIONS, the driver's: 1 to 32 */
 };
 
 const struct environment *environment(void);

@@ -3,21 +3,35 @@
 
 #include "capture.h"
 #include "launch.h"
+#include "environment.h"
 #include "marker.h"
 
 #define INTERVAL_LEAST_NS 50000u
 #define INTERVAL_MOST_NS 1000000u
 #define INTERVAL_LATENCY_NS 5000000u /* each marker costs the latency tenant's stream about 1 us */
 
+#define CONNECTIONS_USUAL 8u
+
+/* Streams that share a connection to the GPU wait for one another's markers. */
+static uint32_t rarer(void)
+{
+	const char *connections = environment()->connections;
+
+	if (connections[0] < '1' || connections[0] >= '0' + (int)CONNECTIONS_USUAL ||
+	    connections[1])
+		return 1;
+	return CONNECTIONS_USUAL / (uint32_t)(connections[0] - '0');
+}
+
 uint64_t inflight_interval_ns(uint64_t window_ns, bool latency)
 {
-	uint64_t third_ns = window_ns / 3;
+	uint64_t third_ns = window_ns / 3 < INTERVAL_MOST_NS ? window_ns / 3 : INTERVAL_MOST_NS;
 
 	if (latency)
 		return INTERVAL_LATENCY_NS;
 	if (third_ns < INTERVAL_LEAST_NS)
-		return INTERVAL_LEAST_NS;
-	return third_ns > INTERVAL_MOST_NS ? INTERVAL_MOST_NS : third_ns;
+		third_ns = INTERVAL_LEAST_NS;
+	return third_ns * rarer();
 }
 
 /* ---- marks -------------------------------------------------------------------------------------- */

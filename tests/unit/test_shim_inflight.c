@@ -2,6 +2,7 @@
 /* Markers: where they are placed, what they show, when a word is given again. */
 #include <string.h>
 
+#include "environment.h"
 #include "inflight.h"
 #include "shim_rig.h"
 #include "stream_state.h"
@@ -223,6 +224,26 @@ START_TEST(the_interval_follows_the_window)
 }
 END_TEST
 
+/* With few connections to the GPU, a marker of one stream keeps others waiting. */
+START_TEST(markers_are_rarer_with_few_connections)
+{
+	static const struct {
+		const char *set;
+		uint64_t interval_ns;
+	} cases[] = {{"1", 800 * US},  {"2", 400 * US}, {"7", 100 * US},    {"8", 100 * US},
+		     {"12", 100 * US}, {"0", 100 * US}, {"many", 100 * US}, {"", 100 * US}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ck_assert_int_eq(setenv("CUDA_DEVICE_MAX_CONNECTIONS", cases[i].set, 1), 0);
+		environment_forked();
+		ck_assert_msg(inflight_interval_ns(300 * US, false) == cases[i].interval_ns, "%s",
+			      cases[i].set);
+	}
+	unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+	environment_forked();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("shim_inflight");
@@ -242,6 +263,7 @@ int main(void)
 	tcase_add_test(tcase, a_marker_on_the_way_keeps_the_registration);
 	tcase_add_test(tcase, the_ring_of_markers_is_bounded);
 	tcase_add_test(tcase, the_interval_follows_the_window);
+	tcase_add_test(tcase, markers_are_rarer_with_few_connections);
 	suite_add_tcase(suite, tcase);
 	return rig_run(suite);
 }
