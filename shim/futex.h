@@ -12,6 +12,7 @@
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct futex_lock {
@@ -32,6 +33,14 @@ static inline void futex_lock(struct futex_lock *lock)
 	if (!atomic_compare_exchange_strong_explicit(&lock->state, &free_state, 1,
 						     memory_order_acquire, memory_order_relaxed))
 		futex_lock_slow(lock);
+}
+
+static inline bool futex_trylock(struct futex_lock *lock)
+{
+	uint32_t free_state = 0;
+
+	return atomic_compare_exchange_strong_explicit(&lock->state, &free_state, 1,
+						       memory_order_acquire, memory_order_relaxed);
 }
 
 static inline void futex_unlock(struct futex_lock *lock)

@@ -11,6 +11,7 @@
 #include "sync.h"
 #include "trace.h"
 #include "units.h"
+#include "watch.h"
 
 static struct gate gates[SLUICE_MAX_DEVICES];
 
@@ -260,6 +261,7 @@ void gate_forked(void)
 	activity_forked();
 	capture_forked();
 	sync_forked();
+	watch_forked();
 	request_forked();
 	stream_forked();
 	marker_forked();

@@ -10,6 +10,7 @@
 #include "mem_context.h"
 #include "shim.h"
 #include "stream_state.h"
+#include "watch.h"
 
 CUresult CUDAAPI cuInit(unsigned int Flags)
 {
@@ -67,10 +68,12 @@ CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreatePar
 static CUresult destroy(CUresult (*real_destroy)(CUcontext), CUcontext context)
 {
 	uint32_t number = mem_context_retire(context);
+	int watch = watch_exclude();
 	CUresult result;
 
 	stream_context_dying(context, -1);
 	result = real_destroy(context);
+	watch_admit(watch);
 	if (result == CUDA_SUCCESS) {
 		capture_context_gone(context, -1);
 		mem_context_gone(number);
@@ -123,12 +126,15 @@ static bool primary_is_active(CUdevice dev)
  * registration of our pages itself, and what is noted of it is dropped. */
 static CUresult primary_release(CUresult (*real_release)(CUdevice), CUdevice dev)
 {
+	int watch = watch_exclude();
 	CUresult result = real_release(dev);
+	bool is_gone = result == CUDA_SUCCESS && !primary_is_active(dev);
 
-	if (result == CUDA_SUCCESS && !primary_is_active(dev)) {
+	if (is_gone)
 		stream_context_dying(NULL, dev);
+	watch_admit(watch);
+	if (is_gone)
 		device_gone(dev);
-	}
 	shim_leave();
 	return result;
 }
@@ -150,12 +156,14 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 /* A reset takes the context away whoever still holds it. */
 static CUresult primary_reset(CUresult (*real_reset)(CUdevice), CUdevice dev)
 {
+	int watch = watch_exclude();
 	bool was_active = primary_is_active(dev);
 	CUresult result;
 
 	if (was_active)
 		stream_context_dying(NULL, dev);
 	result = real_reset(dev);
+	watch_admit(watch);
 	if (result == CUDA_SUCCESS && was_active)
 		device_gone(dev);
 	shim_leave();

@@ -138,14 +138,6 @@ bool inflight_is_due(struct stream_state *stream, uint64_t least_ns)
 
 /* ---- looking ------------------------------------------------------------------------------------ */
 
-static bool stream_trylock(struct stream_state *stream)
-{
-	uint32_t free_state = 0;
-
-	return atomic_compare_exchange_strong_explicit(&stream->lock.state, &free_state, 1,
-						       memory_order_acquire, memory_order_relaxed);
-}
-
 static bool is_another_thread_s(const struct stream_state *stream, uint32_t thread)
 {
 	return stream->handle == CU_STREAM_PER_THREAD && stream->thread != thread;
@@ -175,9 +167,56 @@ bool inflight_ask(struct stream_state *stream, uint32_t thread)
 {
 	bool is_empty;
 
-	if (is_another_thread_s(stream, thread) || !stream_trylock(stream))
+	if (is_another_thread_s(stream, thread) || !futex_trylock(&stream->lock))
 		return false;
 	is_empty = ask(stream);
+	futex_unlock(&stream->lock);
+	return is_empty;
+}
+
+/* Has the work ended, as the driver answers? What says nothing of the stream's work has not. */
+static bool is_end(CUresult result)
+{
+	switch (result) {
+	case CUDA_ERROR_NOT_READY:
+	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
+	case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
+	case CUDA_ERROR_DEINITIALIZED:
+	case CUDA_ERROR_NOT_INITIALIZED:
+	case CUDA_ERROR_INVALID_CONTEXT:
+	case CUDA_ERROR_INVALID_HANDLE:
+	case CUDA_ERROR_INVALID_VALUE:
+	case CUDA_ERROR_NOT_FOUND:
+	case CUDA_ERROR_NOT_PERMITTED:
+	case CUDA_ERROR_NOT_SUPPORTED:
+	case CUDA_ERROR_OUT_OF_MEMORY: return false;
+	default: return true;
+	}
+}
+
+/* With the stream's lock. */
+static bool ask_apart(struct stream_state *stream)
+{
+	CUcontext context = stream->context;
+	bool ended;
+
+	if (stream->dead || !context || real.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS)
+		return false;
+	ended = !is_captured(stream) && is_end(real.cuStreamQuery(stream->handle));
+	(void)real.cuCtxPopCurrent_v2(&context);
+	return ended;
+}
+
+bool inflight_ask_apart(struct stream_state *stream)
+{
+	struct own_calls calls;
+	bool is_empty;
+
+	if (stream->handle == CU_STREAM_PER_THREAD || !futex_trylock(&stream->lock))
+		return false;
+	calls = own_calls_begin();
+	is_empty = ask_apart(stream);
+	own_calls_end(calls);
 	futex_unlock(&stream->lock);
 	return is_empty;
 }
@@ -242,7 +281,7 @@ static bool poll_stream(struct stream_state *stream, uint64_t now_ns)
 	bool found = false, is_asked;
 
 	/* Whoever holds the lock is placing a marker, and looks after that. */
-	if (!stream_trylock(stream))
+	if (!futex_trylock(&stream->lock))
 		return false;
 	if (stream->head != stream->tail)
 		found = marks_take(stream, &seen_ns);
@@ -276,7 +315,7 @@ static bool is_gone(struct stream_state *stream)
 	uint64_t seen_ns;
 	bool gone;
 
-	if (!stream->dead || !stream_trylock(stream))
+	if (!stream->dead || !futex_trylock(&stream->lock))
 		return false;
 	/* What a synchronisation showed complete has left its marks behind. */
 	(void)marks_take(stream, &seen_ns);

@@ -36,6 +36,10 @@ void inflight_drained(struct stream_state *stream, uint64_t launched_ns, uint64_
  * that captures, for which a question is the end. With gate->lock. */
 bool inflight_ask(struct stream_state *stream, uint32_t thread);
 
+/* The same from a thread that has no context and no stream of its own: the stream's context is made
+ * current for the question. It cannot go meanwhile: see watch_exclude. */
+bool inflight_ask_apart(struct stream_state *stream);
+
 /* What other threads gave their own default streams, and no marker covers, cannot be seen from this
  * one, and would fill the window for ever: it counts as complete. With gate->lock. */
 void inflight_write_off(struct gate *gate, uint64_t now_ns);

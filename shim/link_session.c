@@ -12,6 +12,7 @@
 #include "launch_fast.h"
 #include "link.h"
 #include "shim_log.h"
+#include "watch.h"
 
 #define FD_LEAST 512 /* out of the way of programs that close or count low descriptors */
 #define SAY_AGAIN_NS \
@@ -139,6 +140,8 @@ static void serve_activity(const struct sluice_packet *packet)
 	switch (about.header.type) {
 	case SLUICE_MSG_ACTIVITY_OWN:
 		about.header.status = fd < 0 ? -EBADF : activity_own(&about, fd);
+		if (!about.header.status)
+			watch_start();
 		session_tell(&about, SLUICE_MSG_ACTIVITY_MAPPED, sizeof(about));
 		break;
 	case SLUICE_MSG_ACTIVITY_SEE:
@@ -282,6 +285,15 @@ static void *page_map(int fd, size_t least, size_t size, struct fd_info *ret_inf
 	return page;
 }
 
+static void channel_change(struct sluice_channel *channel)
+{
+	struct sluice_channel *old = session.channel;
+
+	atomic_store_explicit(&session.channel, channel, memory_order_release);
+	if (old)
+		watch_wake_at(old);
+}
+
 /* The pages of this session. A page that we hold already comes as a second mapping, and is dropped. */
 static int pages_adopt(const struct sluice_packet *packet)
 {
@@ -305,7 +317,7 @@ static int pages_adopt(const struct sluice_packet *packet)
 	if (present && fd_is_same(&session.channel_info, &channel_info))
 		munmap(channel, sizeof(*channel));
 	else
-		atomic_store_explicit(&session.channel, channel, memory_order_release);
+		channel_change(channel);
 	if (session.escrow && fd_is_same(&session.escrow_info, &escrow_info)) {
 		munmap(escrow, sizeof(*escrow));
 	} else {

@@ -3,13 +3,24 @@
 
 #include "activity.h"
 #include "link.h"
+#include "shim.h"
 #include "sluice/clock.h"
+#include "watch.h"
 
 #define KINDS 64		   /* of requests, told apart by what they launch first */
 #define KNOWN_AFTER 3		   /* requests of a kind before its end is predicted */
 #define RANGE_KIND 0x72616e6765ull /* of ranges: there is one name a tenant */
 #define SMOOTHING 8		   /* a new length counts one eighth ... */
 #define STEP 64			   /* ... and moves the mean by a sixty-fourth of itself at most */
+#define ASSISTS 4u		   /* requests in a row that the application must show the end of */
+#define SHOWN_NS SLUICE_NS_PER_MS  /* so much later than it was found, it was about to be shown */
+#define LOOK_LEAST_NS 200000u	   /* between two looks: a thirty-second of what has passed, ... */
+#define LOOK_MOST_NS 1000000u	   /* ... at most so long ... */
+#define LOOK_LATE_NS 10000000u	   /* ... or, long after it was expected, so long */
+#define LATE_NS 100000000u
+#define SETTLE_LEAST_NS 50000u /* so long nothing may come once all is empty, for it to be an end */
+#define SETTLE_MOST_NS 5000000u
+#define SETTLE_ASKED_NS 2000000u
 
 struct request_kind {
 	uint64_t key;
@@ -22,9 +33,13 @@ struct request_device {
 	uint64_t last_started_ns, last_ended_ns; /* whatever comes of it; 0: never */
 	uint64_t range_ended_ns;		 /* the last that was noted */
 	uint32_t kind;
-	bool alone;			/* nothing of another process ran when it started */
+	bool alone;	 /* nothing of another process ran when it started */
+	uint8_t assists; /* the end of so many more is looked for, if each is shown; 0: of none */
+	bool is_shown;	 /* the end of the latest, by the application itself */
 	uint64_t launched_ns, launches; /* of the gate, when it started */
 	bool tracked;
+	uint64_t found_ns;  /* its end, by looking; 0: it was not */
+	uint64_t settle_ns; /* 0: the least */
 	struct request_kind kinds[KINDS];
 };
 
@@ -39,6 +54,94 @@ bool request_is_tracked(const struct gate *gate)
 {
 	return (grant_flags(gate) & (SLUICE_GRANT_LATENCY | SLUICE_GRANT_EXCESS)) ==
 	       SLUICE_GRANT_LATENCY;
+}
+
+/* ---- ends that only looking shows ---- */
+
+/* Whether the ends of this process's requests are looked for is the arbiter's to read, too. */
+static void assist(struct gate *gate, uint8_t requests)
+{
+	_Atomic uint32_t *said = &sluice_channel_of(gate->page, gate->index)->assisted;
+	uint32_t bit = 1u << gate->index;
+
+	devices[gate->index].assists = requests;
+	if (requests)
+		atomic_fetch_or_explicit(said, bit, memory_order_relaxed);
+	else if (atomic_load_explicit(said, memory_order_relaxed) & bit)
+		atomic_fetch_and_explicit(said, ~bit, memory_order_relaxed);
+}
+
+/* An end that was found, and at once there is more: a gap within a request. The next one must be
+ * longer to be taken for an end. */
+static void settle_learn(struct request_device *device, uint64_t now_ns)
+{
+	uint64_t settle_ns = device->settle_ns ? device->settle_ns : SETTLE_LEAST_NS;
+
+	if (device->found_ns && now_ns - device->last_ended_ns < 4 * settle_ns)
+		settle_ns *= 2;
+	else
+		settle_ns -= (settle_ns - SETTLE_LEAST_NS) / 16;
+	device->settle_ns = settle_ns < SETTLE_MOST_NS ? settle_ns : SETTLE_MOST_NS;
+}
+
+/* A request has been opened. The one before it tells whether this one's end is looked for. */
+static void assist_next(struct gate *gate, struct request_device *device, uint64_t now_ns)
+{
+	settle_learn(device, now_ns);
+	assist(gate, device->is_shown ? (uint8_t)(device->assists - 1) : ASSISTS);
+	device->is_shown = false;
+	device->found_ns = 0;
+	if (device->assists)
+		watch_wake();
+}
+
+void request_shown(struct gate *gate, uint64_t now_ns)
+{
+	struct request_device *device = &devices[gate->index];
+
+	if (unlikely(device->assists) &&
+	    (!device->found_ns || now_ns - device->found_ns < SHOWN_NS))
+		device->is_shown = true;
+}
+
+void request_found(struct gate *gate, uint64_t now_ns)
+{
+	struct request_device *device = &devices[gate->index];
+
+	device->found_ns = now_ns;
+	if (!device->assists)
+		assist(gate, ASSISTS);
+}
+
+uint64_t request_settle_ns(const struct gate *gate)
+{
+	const struct request_device *device = &devices[gate->index];
+
+	if (!device->assists)
+		return SETTLE_ASKED_NS;
+	return device->settle_ns ? device->settle_ns : SETTLE_LEAST_NS;
+}
+
+/* Well before the end that is expected: what ends sooner than it is looked at is taken to end then,
+ * and what is expected would only grow. */
+uint64_t request_look_ns(const struct gate *gate, uint64_t looked_ns)
+{
+	const struct request_device *device = &devices[gate->index];
+	const struct request_kind *kind = &device->kinds[device->kind];
+	uint64_t length_ns = kind->seen < KNOWN_AFTER ? 0 : kind->length_ns, passed_ns, step_ns;
+	uint64_t first_ns = length_ns - length_ns / 8;
+
+	if (!device->assists || !device->started_ns)
+		return 0;
+	if (first_ns < LOOK_LEAST_NS)
+		first_ns = LOOK_LEAST_NS;
+	passed_ns = looked_ns > device->started_ns ? looked_ns - device->started_ns : 0;
+	if (passed_ns < first_ns)
+		return device->started_ns + first_ns;
+	step_ns = passed_ns > 2 * length_ns + LATE_NS ? LOOK_LATE_NS : LOOK_MOST_NS;
+	if (step_ns > passed_ns / 32)
+		step_ns = passed_ns / 32 > LOOK_LEAST_NS ? passed_ns / 32 : LOOK_LEAST_NS;
+	return looked_ns + step_ns;
 }
 
 void request_retrack(struct gate *gate)
@@ -91,6 +194,8 @@ static void open_request(struct gate *gate, uint64_t key, uint64_t now_ns)
 	device->alone = is_alone(gate);
 	sum_launched(gate, &device->launched_ns, &device->launches);
 	activity_mark(gate, now_ns, kind->seen < KNOWN_AFTER ? 0 : now_ns + kind->length_ns);
+	if (unlikely(device->assists))
+		assist_next(gate, device, now_ns);
 }
 
 void request_launch(struct stream_state *stream, uint64_t key, uint64_t now_ns)

@@ -39,6 +39,24 @@ bool request_drained(struct stream_state *stream, uint64_t launched_ns, uint64_t
 /* A stream that is not quiet goes away, or has become quiet: one mark less. now_ns 0: look. */
 void request_stream_drained(struct stream_state *stream, uint64_t now_ns);
 
+/*
+ * An application that learns of the end in a way that is not seen (a callback, a word of memory) is
+ * assisted: once the watch thread has found an end that nothing showed, it looks for those that
+ * follow, until the application has shown some in a row itself.
+ */
+
+/* A call of the application has shown that all is done. */
+void request_shown(struct gate *gate, uint64_t now_ns);
+
+/* The watch thread has found that all is done. */
+void request_found(struct gate *gate, uint64_t now_ns);
+
+/* When it is to look next, having looked at looked_ns last; 0: not by itself. */
+uint64_t request_look_ns(const struct gate *gate, uint64_t looked_ns);
+
+/* How long nothing may be launched, once all is empty, for that to be the end. */
+uint64_t request_settle_ns(const struct gate *gate);
+
 /* A range that counts as a request has been open for so long: noted on each device that had work in
  * it. Not with gate->lock. */
 void request_range(uint64_t arrival_ns, uint64_t end_ns);

@@ -188,6 +188,8 @@ static void ask_the_others(struct gate *gate, uint64_t now_ns)
 			continue;
 		inflight_drained(stream, launched_ns, now_ns);
 		request_drained(stream, launched_ns, now_ns);
+		if (!gate->marked)
+			request_shown(gate, now_ns);
 	}
 	futex_unlock(&gate->lock);
 }
@@ -200,31 +202,48 @@ static void ask_all(uint64_t now_ns)
 	}
 }
 
-static void stream_shown(struct stream_state *stream, uint64_t launched_ns, uint64_t now_ns)
+bool sync_drained(struct gate *gate, struct stream_state *stream, uint64_t launched_ns,
+		  uint64_t now_ns)
 {
-	struct gate *gate = stream->gate;
+	bool is_all = false;
 
-	if (!gate)
-		return;
-	/* The gates of others first, the books after. */
-	futex_lock(&gate->lock);
 	/* It may have been destroyed while the caller waited for an event of it. */
-	if (stream->gate == gate) {
-		if (request_is_tracked(gate))
-			request_drained(stream, launched_ns, now_ns);
-		inflight_drained(stream, launched_ns, now_ns);
-		if (unlikely(trace_is_on(gate)))
-			trace_drained(gate, stream, now_ns);
-	}
-	futex_unlock(&gate->lock);
+	if (stream->gate != gate)
+		return false;
+	/* The gates of others first, the books after. */
+	if (request_is_tracked(gate))
+		is_all = request_drained(stream, launched_ns, now_ns);
+	inflight_drained(stream, launched_ns, now_ns);
+	if (unlikely(trace_is_on(gate)))
+		trace_drained(gate, stream, now_ns);
+	return is_all;
+}
+
+/* With gate->lock. */
+static bool stream_shown(struct gate *gate, struct stream_state *stream, uint64_t launched_ns,
+			 uint64_t now_ns)
+{
+	bool is_all = sync_drained(gate, stream, launched_ns, now_ns);
+
+	if (is_all && !gate->marked)
+		request_shown(gate, now_ns);
+	return is_all;
 }
 
 void sync_shown(struct sync_point *point)
 {
 	uint64_t now_ns = sluice_now_ns();
 
-	for (uint32_t i = 0; i < point->count; i++)
-		stream_shown(point->at[i].stream, point->at[i].launched_ns, now_ns);
+	for (uint32_t i = 0; i < point->count; i++) {
+		struct stream_state *stream = point->at[i].stream;
+		struct gate *gate = stream->gate;
+
+		if (!gate)
+			continue;
+		futex_lock(&gate->lock);
+		stream_shown(gate, stream, point->at[i].launched_ns, now_ns);
+		futex_unlock(&gate->lock);
+	}
 	ask_all(now_ns);
 	sample_harvest(&launch_predict);
 }

@@ -42,6 +42,11 @@ void sync_on_default(struct sync_point *point, CUstream key);
 /* The call has succeeded. */
 void sync_shown(struct sync_point *point);
 
+/* The stream is known to be complete up to launched_ns. With gate->lock. True: nothing more has been
+ * launched since (latency tenants). */
+bool sync_drained(struct gate *gate, struct stream_state *stream, uint64_t launched_ns,
+		  uint64_t now_ns);
+
 /* It has failed: work that has failed is over as well, where the driver says so. */
 void sync_failed(void);
 

@@ -219,7 +219,12 @@ struct sluice_channel {
 	_Atomic uint64_t heartbeat_ns; /* the arbiter is alive; every 100 ms */
 	_Atomic uint64_t target_ns;    /* latency tenants: absolute target on S; 0: none */
 	char range[64]; /* the arbiter's: the NVTX range that the target counts; empty: none */
-	uint8_t pad[32];
+	/* Latency tenants: the process's watch thread sleeps on `look`, which moves at every wake.
+	 * `ask`, bit i: the arbiter wants to know whether what device[i] was given has drained; taken
+	 * back by the thread. `assisted`, bit i: there, ends of requests are seen only by asking the
+	 * GPU. Both sides of a page may be older, and leave them 0. */
+	_Atomic uint32_t look, ask, assisted;
+	uint8_t pad[20];
 	struct sluice_channel_device device[SLUICE_MAX_DEVICES];
 	/* An arbiter of version 1 makes a file that ends here: SLUICE_CHANNEL_LEAST_BYTES. */
 	struct sluice_request_ring request[SLUICE_MAX_DEVICES];

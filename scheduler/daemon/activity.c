@@ -280,6 +280,42 @@ static void activity_look_still(struct process *owner, uint32_t local, uint64_t 
 	activity_show_readers(owner, local);
 }
 
+/* Is a launch held by the owner's activity, or was at the last look? */
+static bool activity_holds(const struct process *owner, uint32_t owner_local)
+{
+	const struct arbiter *arbiter = owner->arbiter;
+
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
+		const struct process *reader = arbiter->process[i];
+
+		for (uint32_t local = 0; reader && local < SLUICE_MAX_DEVICES; local++) {
+			for (uint32_t slot = 0; slot < SLUICE_MAX_ACTIVITY; slot++) {
+				const struct watch_slot *watch = &reader->local[local].slot[slot];
+
+				if (watch->owner == owner && watch->owner_local == owner_local &&
+				    watch->sent && !watch->refused && reader->local[local].wants)
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* One and the same request holds others since the last look: whether it has ended may be known to
+ * nobody that the shim sees, and its watch thread is asked to look. */
+static void activity_ask(struct process *owner, uint32_t local, uint64_t word)
+{
+	struct local_device *own = &owner->local[local];
+	struct sluice_channel *channel = process_channel(owner);
+
+	if (!own->seen_active || !sluice_activity_active(word) ||
+	    sluice_activity_epoch(word) != own->seen_epoch || !activity_holds(owner, local))
+		return;
+	atomic_fetch_or_explicit(&channel->ask, 1u << local, memory_order_relaxed);
+	atomic_fetch_add_explicit(&channel->look, 1, memory_order_seq_cst);
+	syscall(SYS_futex, &channel->look, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 static void activity_look(struct process *owner, uint32_t local, uint64_t now_ns)
 {
 	struct local_device *own = &owner->local[local];
@@ -292,6 +328,7 @@ static void activity_look(struct process *owner, uint32_t local, uint64_t now_ns
 
 	if (activity_is_alive(own, word, launched_ns))
 		own->alive_ns = now_ns;
+	activity_ask(owner, local, word);
 	own->seen_active = sluice_activity_active(word) != 0;
 	own->seen_epoch = sluice_activity_epoch(word);
 	own->seen_launched_ns = launched_ns;

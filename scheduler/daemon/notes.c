@@ -8,7 +8,7 @@
 
 /* A note's subject is a tenant, a device, a process or an absent one; each function says whether
  * there is a note about it. Positions: in that order, NOTES_EACH kinds a subject. */
-#define NOTES_EACH 7u
+#define NOTES_EACH 8u
 
 #define FORCED_LATELY_NS (60 * SLUICE_NS_PER_S)
 
@@ -312,6 +312,14 @@ static bool note_process(const struct arbiter *arbiter, const struct process *pr
 			    "tenant %s (pid %d): counted what cannot be; its figures are ignored",
 			    name, (int)process->identity.pid);
 	case 6: return !process->lies && note_forced(arbiter, process, ret_note, room);
+	case 7:
+		return process->latency &&
+		       atomic_load_explicit(&process_channel(process)->assisted,
+					    memory_order_relaxed) &&
+		       note(ret_note, room,
+			    "tenant %s (pid %d): ends of requests are seen by asking the GPU; no "
+			    "synchronisation or callback shows them",
+			    name, (int)process->identity.pid);
 	default: return false;
 	}
 }

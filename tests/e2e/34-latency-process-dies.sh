@@ -46,7 +46,7 @@ for round in 1 2 3; do
 done
 
 # ---- a request that never ends: status says that none is seen; when the process ends, others go on ----
-begin endless under chat -- "$programs/worker" open
+begin endless under chat -- "$programs/worker" ahead
 goes_on endless
 wait_until 'no request seen' process_is endless no_request
 sluice status | grep -q "^note: tenant chat (pid $(pid_of endless)): no request boundary" ||
@@ -54,7 +54,7 @@ sluice status | grep -q "^note: tenant chat (pid $(pid_of endless)): no request 
 ends_well endless
 goes_on train
 
-# ---- one that launches and never looks: it lives, and after the lease it holds nobody ----
+# ---- one that launches and never looks: it lives, and holds nobody once its work is done ----
 begin idle under chat -- "$programs/worker" once
 goes_on idle
 goes_on train

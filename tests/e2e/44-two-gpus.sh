@@ -36,7 +36,7 @@ on 1 begin one under train -- "$programs/worker" busy 256
 goes_on zero
 goes_on one
 # A request without an end keeps all others from its GPU.
-on 1 begin chat under chat -- "$programs/worker" open 32
+on 1 begin chat under chat -- "$programs/worker" ahead 32
 goes_on chat
 wait_until 'one to be held' stands_still one
 status_read

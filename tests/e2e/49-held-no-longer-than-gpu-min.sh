@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # A latency-critical process takes no more from others than their gpu.min leaves it, and no more than
-# its own gpu.max: neither one that launches and never waits, nor one that launches nothing and says
+# its own gpu.max: neither one that never lets its work end, nor one that launches nothing and says
 # in its pages that it is busy. Status names it, and whoever ends well has done each launch once.
 set -u
 . tests/support/system.sh
@@ -44,8 +44,8 @@ shares()
 begin train under train -- "$programs/worker" busy 64
 goes_on train
 
-# ---- 2 ms of each 5, and never a wait: its request does not end ----
-begin endless under chat -- "$programs/worker" open
+# ---- always work in flight: its request does not end ----
+begin endless under chat -- "$programs/worker" ahead
 goes_on endless
 shares endless
 goes_on endless
@@ -64,7 +64,7 @@ done
 # ---- its own gpu.max bounds it likewise ----
 sluice set train gpu.min='0 %' >/dev/null || say_bad 'set gpu.min failed'
 sluice set chat gpu.max='50 %' >/dev/null || say_bad 'set gpu.max failed'
-begin endless under chat -- "$programs/worker" open
+begin endless under chat -- "$programs/worker" ahead
 goes_on endless
 shares endless
 ends_well endless

@@ -4,8 +4,11 @@
  * its kernel adds one to a word of device memory.
  *
  * worker busy [MIB]      a few launches in flight, waits for the oldest
+ * worker ahead [MIB]     the same with many: what it was given is never all done
  * worker open [MIB]      launches one after another and never waits: a request that does not end
  * worker request [MIB]   a request of ten launches, a pause of 20 ms, and again
+ * worker callback [MIB]  the same, and a callback of the stream tells it of the end
+ * worker word [MIB]      the same, and a word that the GPU writes into its memory does
  * worker once [MIB]      ten launches, and never looks at them
  * worker copies [MIB]    copies the memory that it holds to the host, again and again; launches once
  *
@@ -24,7 +27,8 @@
 
 #include "count_kernel.h"
 
-#define IN_FLIGHT 4
+#define IN_FLIGHT 4u
+#define AHEAD 32u /* at most so many */
 #define REQUEST 10
 #define MIB (1ull << 20)
 #define SAY_NS 100000000ull
@@ -49,8 +53,11 @@ static void check(CUresult result, const char *call)
 struct worker {
 	CUfunction kernel;
 	CUstream stream;
-	CUevent event[IN_FLIGHT];
-	CUdeviceptr word, held;
+	CUevent event[AHEAD];
+	CUdeviceptr word, held, told_address;
+	_Atomic unsigned int called;
+	unsigned int requests;
+	volatile unsigned int *told;
 	void *copy;
 	size_t held_bytes;
 	unsigned long long launched, completed, said_ns;
@@ -82,10 +89,13 @@ static void start(struct worker *w, unsigned long long hold_mib)
 	CHECK(cuModuleLoadData(&module, count_ptx));
 	CHECK(cuModuleGetFunction(&w->kernel, module, "count"));
 	CHECK(cuStreamCreate(&w->stream, CU_STREAM_NON_BLOCKING));
-	for (int i = 0; i < IN_FLIGHT; i++)
+	for (unsigned int i = 0; i < AHEAD; i++)
 		CHECK(cuEventCreate(&w->event[i], CU_EVENT_DISABLE_TIMING));
 	CHECK(cuMemAlloc(&w->word, sizeof(unsigned long long)));
 	CHECK(cuMemsetD8(w->word, 0, sizeof(unsigned long long)));
+	CHECK(cuMemHostAlloc((void **)&w->told, sizeof(*w->told), CU_MEMHOSTALLOC_DEVICEMAP));
+	*w->told = 0;
+	CHECK(cuMemHostGetDevicePointer(&w->told_address, (void *)w->told, 0));
 	w->held_bytes = hold_mib * MIB;
 	if (hold_mib)
 		CHECK(cuMemAlloc(&w->held, w->held_bytes));
@@ -109,14 +119,24 @@ static void say(struct worker *w)
 	printf("at %llu\n", w->completed);
 }
 
-static void step_busy(struct worker *w)
+static void step_depth(struct worker *w, unsigned int depth)
 {
-	if (w->launched >= IN_FLIGHT) {
-		CHECK(cuEventSynchronize(w->event[w->launched % IN_FLIGHT]));
-		w->completed = w->launched - IN_FLIGHT + 1;
+	if (w->launched >= depth) {
+		CHECK(cuEventSynchronize(w->event[w->launched % depth]));
+		w->completed = w->launched - depth + 1;
 	}
 	launch(w);
-	CHECK(cuEventRecord(w->event[(w->launched - 1) % IN_FLIGHT], w->stream));
+	CHECK(cuEventRecord(w->event[(w->launched - 1) % depth], w->stream));
+}
+
+static void step_busy(struct worker *w)
+{
+	step_depth(w, IN_FLIGHT);
+}
+
+static void step_ahead(struct worker *w)
+{
+	step_depth(w, AHEAD);
 }
 
 static void step_open(struct worker *w)
@@ -131,6 +151,36 @@ static void step_request(struct worker *w)
 	for (int i = 0; i < REQUEST; i++)
 		launch(w);
 	CHECK(cuStreamSynchronize(w->stream));
+	w->completed = w->launched;
+	pause_ms(20);
+}
+
+static void CUDA_CB on_end(void *data)
+{
+	struct worker *w = data;
+
+	w->called++;
+}
+
+static void step_callback(struct worker *w)
+{
+	for (int i = 0; i < REQUEST; i++)
+		launch(w);
+	CHECK(cuLaunchHostFunc(w->stream, on_end, w));
+	w->requests++;
+	while (w->called != w->requests)
+		pause_ms(1);
+	w->completed = w->launched;
+	pause_ms(20);
+}
+
+static void step_word(struct worker *w)
+{
+	for (int i = 0; i < REQUEST; i++)
+		launch(w);
+	CHECK(cuStreamWriteValue32(w->stream, w->told_address, ++w->requests, 0));
+	while (*w->told != w->requests)
+		pause_ms(1);
 	w->completed = w->launched;
 	pause_ms(20);
 }
@@ -164,6 +214,7 @@ static int finish(struct worker *w)
 	CHECK(cuStreamSynchronize(w->stream));
 	CHECK(cuMemcpyDtoH(&counted, w->word, sizeof(counted)));
 	CHECK(cuMemFree(w->word));
+	CHECK(cuMemFreeHost((void *)w->told));
 	if (w->held)
 		CHECK(cuMemFree(w->held));
 	free(w->copy);
@@ -176,18 +227,20 @@ int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_signal};
 	struct worker w = {0};
+	static const struct {
+		const char *name;
+		void (*step)(struct worker *);
+	} modes[] = {
+		{"busy", step_busy},	   {"ahead", step_ahead},	{"open", step_open},
+		{"request", step_request}, {"callback", step_callback}, {"word", step_word},
+		{"once", step_once},	   {"copies", step_copies},
+	};
 	void (*step)(struct worker *) = NULL;
 
-	if (argc > 1 && !strcmp(argv[1], "busy"))
-		step = step_busy;
-	else if (argc > 1 && !strcmp(argv[1], "open"))
-		step = step_open;
-	else if (argc > 1 && !strcmp(argv[1], "request"))
-		step = step_request;
-	else if (argc > 1 && !strcmp(argv[1], "once"))
-		step = step_once;
-	else if (argc > 1 && !strcmp(argv[1], "copies"))
-		step = step_copies;
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (!strcmp(argv[1], modes[i].name))
+			step = modes[i].step;
+	}
 	if (!step)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);

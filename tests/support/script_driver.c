@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "link.h"
 #include "shim.h"
+#include "watch.h"
 
 #define OPS 8192
 #define EVENTS 256
@@ -25,7 +26,8 @@ struct queue {
 	struct op op[OPS];
 	char log[OPS + 1];
 	uint32_t head, tail;
-	bool capturing, destroyed;
+	_Atomic bool capturing;
+	bool destroyed;
 };
 
 struct script script;
@@ -285,7 +287,8 @@ static CUresult stream_query(CUstream stream)
 
 	note_mode();
 	pthread_mutex_lock(&lock);
-	script.faults += queue->capturing;
+	script.faults += queue->capturing || queue->destroyed || script.is_down;
+	script.questions++;
 	result = queue->head == queue->tail ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 	pthread_mutex_unlock(&lock);
 	return script.failure ? script.failure : result;
@@ -414,6 +417,25 @@ static CUresult context_current(CUcontext *context)
 	return CUDA_SUCCESS;
 }
 
+static CUresult context_push(CUcontext context)
+{
+	if (!context || context == script.gone)
+		script.faults++;
+	return CUDA_SUCCESS;
+}
+
+static CUresult context_pop(CUcontext *context)
+{
+	*context = script.context;
+	return CUDA_SUCCESS;
+}
+
+static CUresult context_destroy(CUcontext context)
+{
+	script.gone = context;
+	return CUDA_SUCCESS;
+}
+
 void script_change_context(CUcontext context)
 {
 	for (uint32_t i = 0; i < EVENTS; i++) {
@@ -481,7 +503,10 @@ void script_start(void)
 				 .context = SCRIPT_CONTEXT};
 	fill_events_and_streams();
 	real.cuCtxGetCurrent = context_current;
+	real.cuCtxDestroy_v2 = context_destroy;
 	real.cuCtxGetDevice = context_device;
+	real.cuCtxPopCurrent_v2 = context_pop;
+	real.cuCtxPushCurrent_v2 = context_push;
 	real.cuCtxSynchronize = context_synchronize;
 	real.cuDeviceGetAttribute = device_attribute;
 	real.cuDeviceGetCount = device_count;
@@ -512,6 +537,7 @@ void script_attach(const char *socket, const char *tenant)
 void script_detach(void)
 {
 	shim_thread.busy = 0;
+	watch_end();
 	gate_forked();
 	link_forked();
 	for (uint32_t i = 0; i < SHIM_MAX_ORDINALS; i++)

@@ -35,13 +35,17 @@ struct script {
 	bool is_pageable; /* host memory, which copies into it are waited for then */
 	uint64_t registrations;
 	uint64_t copied_bytes;
-	uint64_t faults; /* what a real driver, GPU or capture would not survive: a destroyed event
+	_Atomic uint64_t
+		faults; /* what a real driver, GPU or capture would not survive: a destroyed event
 			    or stream, a write to what is not registered, a question to a stream
 			    that captures */
 	/* Calls on events, streams and registrations that another thread's capture would make
 	 * unsafe: in another capture mode than relaxed. */
 	uint64_t strict;
 	CUcontext context;
+	CUcontext gone;	      /* to make it current is a fault */
+	_Atomic uint64_t questions;	   /* cuStreamQuery, ever */
+	bool is_down;			   /* any question is a fault */
 	void (*on_write)(CUstream stream); /* inside the driver's call that places a marker word */
 	void (*on_copy_out)(void);	   /* inside a blocking copy, before it returns */
 };

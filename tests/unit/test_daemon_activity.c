@@ -2,7 +2,9 @@
 
 /* Activity pages of a latency-critical process: handed out, sealed, named in grants, revoked. */
 
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 
 #include "daemon_rows.h"
 
@@ -251,6 +253,63 @@ START_TEST(test_epoch_is_no_sign_of_life)
 }
 END_TEST
 
+/* As the shim's watch thread: finds that the work is done when it is asked. */
+static void *be_asked(void *unused)
+{
+	struct sluice_channel *channel = live.channel;
+
+	while (!(atomic_exchange(&channel->ask, 0) & 1))
+		syscall(SYS_futex, &channel->look, FUTEX_WAIT, atomic_load(&channel->look), NULL,
+			NULL, 0);
+	atomic_store(&channel->assisted, 1);
+	atomic_store(&own_page->device[0].word, 1ull << 32);
+	return unused;
+}
+
+static void play_watched(void *argument)
+{
+	pthread_t thread;
+
+	play_latency(argument);
+	ck_assert_int_eq(pthread_create(&thread, NULL, be_asked, NULL), 0);
+}
+
+/* One request that does not move holds a launch: its process is asked to look, and not before. */
+START_TEST(test_owner_of_a_still_request_is_asked)
+{
+	const struct sluice_activity *page;
+	struct sluice_msg_activity see;
+	struct rows rows;
+	pid_t latency;
+	int tool;
+
+	begin();
+	latency = fixture_process(play_watched, NULL);
+	shim_join(&a, "train", 0);
+	shim_device(&a, fixture_device(1));
+	fixture_await(a.fd, SLUICE_MSG_ACTIVITY_SEE, &a.last);
+	sluice_wire_copy(&a.last, &see, sizeof(see));
+	page = mmap(NULL, sizeof(*page), PROT_READ, MAP_SHARED, a.last.fd[0], 0);
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	sluice_wire_close_fds(&a.last);
+	fixture_send(a.fd, &see, SLUICE_MSG_ACTIVITY_SEEN, sizeof(see), 0);
+	wait_until(atomic_load(&a.channel->device[0].grant.activity[see.slot].generation));
+	tool = tool_connect();
+	usleep(400000);
+	ck_assert_uint_eq(atomic_load(&page->device[see.owner_device].word), 1);
+	status(tool, &rows);
+	ck_assert(!has_note(&rows, "asking the GPU"));
+	shim_want(&a);
+	wait_until(atomic_load(&page->device[see.owner_device].word) == 1ull << 32);
+	status(tool, &rows);
+	ck_assert(has_note(&rows, "ends of requests are seen by asking the GPU"));
+	fixture_kill(latency);
+	close(tool);
+	shim_close(&a);
+	fixture_end();
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("daemon activity");
@@ -264,6 +323,7 @@ int main(void)
 	tcase_add_test(tcase, test_stopped_latency_process);
 	tcase_add_test(tcase, test_still_activity_is_told);
 	tcase_add_test(tcase, test_epoch_is_no_sign_of_life);
+	tcase_add_test(tcase, test_owner_of_a_still_request_is_asked);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
