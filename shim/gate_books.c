@@ -2,6 +2,7 @@
 #include "gate_books.h"
 
 #include "activity.h"
+#include "callback.h"
 #include "capture.h"
 #include "inflight.h"
 #include "launch.h"
@@ -261,6 +262,7 @@ void gate_forked(void)
 	activity_forked();
 	capture_forked();
 	sync_forked();
+	callback_forked();
 	watch_forked();
 	request_forked();
 	stream_forked();

@@ -4,6 +4,7 @@
  * with it, without a call that we would see: its charges go back here. Contexts can also appear
  * through the runtime's private tables, so that none of the create hooks is ever relied on.
  */
+#include "callback.h"
 #include "capture.h"
 #include "launch.h"
 #include "mem.h"
@@ -76,6 +77,7 @@ static CUresult destroy(CUresult (*real_destroy)(CUcontext), CUcontext context)
 	watch_admit(watch);
 	if (result == CUDA_SUCCESS) {
 		capture_context_gone(context, -1);
+		callback_context_gone(context, -1);
 		mem_context_gone(number);
 		mem_context_free(number);
 	} else {
@@ -111,6 +113,7 @@ CUresult CUDAAPI cuCtxDetach(CUcontext ctx)
 static void device_gone(CUdevice dev)
 {
 	capture_context_gone(NULL, dev);
+	callback_context_gone(NULL, dev);
 	mem_device_gone((uint32_t)dev);
 }
 

@@ -91,6 +91,18 @@ void mem_context_created(CUcontext context)
 	futex_unlock(&rows_lock);
 }
 
+bool mem_context_is_created(CUcontext context)
+{
+	uint32_t number;
+	bool created;
+
+	futex_lock(&rows_lock);
+	number = find_row(context);
+	created = number && rows[number - 1].created;
+	futex_unlock(&rows_lock);
+	return created;
+}
+
 uint32_t mem_context_retire(CUcontext context)
 {
 	uint32_t number;

@@ -23,6 +23,8 @@ bool mem_context_current(uint32_t *ret_context, CUdevice *ret_ordinal);
 /* cuCtxCreate made it: it is not the primary one, nor made from it. */
 void mem_context_created(CUcontext context);
 
+bool mem_context_is_created(CUcontext context);
+
 /* Before a destroy: the number, which no look-up finds any more. 0: nothing is booked under it.
  * After a destroy that failed, mem_context_restore. */
 uint32_t mem_context_retire(CUcontext context);

@@ -230,6 +230,23 @@ static bool stream_shown(struct gate *gate, struct stream_state *stream, uint64_
 	return is_all;
 }
 
+enum sync_apart sync_shown_apart(struct stream_state *stream, uint64_t launched_ns, bool may_wait)
+{
+	struct gate *gate = stream->gate;
+	bool is_all, others;
+
+	if (!gate)
+		return SYNC_DONE;
+	if (may_wait)
+		futex_lock(&gate->lock);
+	else if (!futex_trylock(&gate->lock))
+		return SYNC_BUSY;
+	is_all = stream_shown(gate, stream, launched_ns, sluice_now_ns());
+	others = gate->marked != 0;
+	futex_unlock(&gate->lock);
+	return is_all && others ? SYNC_OTHERS : SYNC_DONE;
+}
+
 void sync_shown(struct sync_point *point)
 {
 	uint64_t now_ns = sluice_now_ns();

@@ -47,6 +47,16 @@ void sync_shown(struct sync_point *point);
 bool sync_drained(struct gate *gate, struct stream_state *stream, uint64_t launched_ns,
 		  uint64_t now_ns);
 
+enum sync_apart {
+	SYNC_BUSY,   /* gate->lock is taken: nothing was noted */
+	SYNC_DONE,   /* noted */
+	SYNC_OTHERS, /* noted, and other streams still have work as far as is known */
+};
+
+/* sync_shown for one stream, without a call of the driver. may_wait: for gate->lock, which others
+ * hold across such calls. */
+enum sync_apart sync_shown_apart(struct stream_state *stream, uint64_t launched_ns, bool may_wait);
+
 /* It has failed: work that has failed is over as well, where the driver says so. */
 void sync_failed(void);
 

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "callback.h"
 #include "cancel.h"
 #include "door_resolve.h"
 #include "futex.h"
@@ -132,6 +133,7 @@ static uint64_t step_all(struct sluice_channel *channel, uint32_t life)
 	uint32_t left = atomic_exchange_explicit(&watch.asked, 0, memory_order_acquire);
 	uint64_t next_ns = 0;
 
+	callback_settle();
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
 		struct gate *gate = gate_at(i);
 		uint64_t due_ns;

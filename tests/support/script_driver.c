@@ -20,6 +20,10 @@ struct op {
 	CUdeviceptr word;
 	uint32_t value;
 	uint32_t event;
+	CUhostFn host;
+	CUstreamCallback callback;
+	CUstream stream;
+	void *data;
 };
 
 struct queue {
@@ -93,6 +97,10 @@ static void op_complete(const struct op *op)
 		write_complete(op);
 	else if (op->kind == SCRIPT_EVENT)
 		events[op->event].done = true;
+	else if (op->kind == SCRIPT_HOST && op->host)
+		op->host(op->data);
+	else if (op->kind == SCRIPT_HOST)
+		op->callback(op->stream, script.host_status, op->data);
 }
 
 static void queue_complete(struct queue *queue, uint32_t count)
@@ -109,7 +117,7 @@ static void queue_push(CUstream stream, struct op op)
 	script.faults += queue->destroyed;
 	assert(queue->head - queue->tail < OPS);
 	if (queue->head < OPS)
-		queue->log[queue->head] = "KWEC"[op.kind];
+		queue->log[queue->head] = "KWECH"[op.kind];
 	queue->op[queue->head++ % OPS] = op;
 	if (script.is_immediate)
 		queue_complete(queue, UINT32_MAX);
@@ -135,7 +143,7 @@ uint32_t script_count(enum script_op op)
 	pthread_mutex_lock(&lock);
 	for (uint32_t i = 0; i < SCRIPT_STREAMS + 3; i++) {
 		for (const char *c = queues[i].log; *c; c++)
-			count += *c == "KWEC"[op];
+			count += *c == "KWECH"[op];
 	}
 	pthread_mutex_unlock(&lock);
 	return count;
@@ -221,6 +229,28 @@ static CUresult write_value(CUstream stream, CUdeviceptr address, cuuint32_t val
 	if (script.on_write)
 		script.on_write(stream);
 	queue_push(stream, (struct op){.kind = SCRIPT_WRITE, .word = address, .value = value});
+	return CUDA_SUCCESS;
+}
+
+static CUresult launch_host(CUstream stream, CUhostFn host, void *data)
+{
+	script.host = host;
+	if (!host)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (script.launch_result == CUDA_SUCCESS)
+		queue_push(stream, (struct op){.kind = SCRIPT_HOST, .host = host, .data = data});
+	return script.launch_result;
+}
+
+static CUresult add_callback(CUstream stream, CUstreamCallback callback, void *data,
+			     unsigned int flags)
+{
+	if (!callback || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	queue_push(stream, (struct op){.kind = SCRIPT_HOST,
+				       .callback = callback,
+				       .stream = stream,
+				       .data = data});
 	return CUDA_SUCCESS;
 }
 
@@ -481,6 +511,7 @@ static void fill_events_and_streams(void)
 	real.cuEventQuery = event_query;
 	real.cuEventRecord = event_record;
 	real.cuEventSynchronize = event_query;
+	real.cuStreamAddCallback = add_callback;
 	real.cuStreamBeginCapture_v2 = begin_capture;
 	real.cuStreamCreate = stream_create;
 	real.cuStreamDestroy_v2 = stream_destroy;
@@ -512,6 +543,7 @@ void script_start(void)
 	real.cuDeviceGetCount = device_count;
 	real.cuFuncGetName = function_name;
 	real.cuGraphLaunch = graph_launch;
+	real.cuLaunchHostFunc = launch_host;
 	real.cuLaunchKernel = launch_kernel;
 	real.cuLaunchKernelEx = launch_kernel_ex;
 	real.cuLaunchKernel_ptsz = launch_kernel_per_thread;

@@ -23,6 +23,7 @@ enum script_op {
 	SCRIPT_WRITE, /* a marker word */
 	SCRIPT_EVENT,
 	SCRIPT_COPY,
+	SCRIPT_HOST, /* a callback; run, under the driver's lock, when it is completed */
 };
 
 struct script {
@@ -44,6 +45,8 @@ struct script {
 	uint64_t strict;
 	CUcontext context;
 	CUcontext gone;	      /* to make it current is a fault */
+	CUhostFn host;	      /* what the driver was last given to call, by cuLaunchHostFunc */
+	CUresult host_status; /* that callbacks of cuStreamAddCallback are told */
 	_Atomic uint64_t questions;	   /* cuStreamQuery, ever */
 	bool is_down;			   /* any question is a fault */
 	void (*on_write)(CUstream stream); /* inside the driver's call that places a marker word */
@@ -58,7 +61,7 @@ void script_start(void);
 /* Completes the first `count` operations of a stream (UINT32_MAX: all). */
 void script_complete(CUstream stream, uint32_t count);
 
-/* What the stream was given, ever: one letter each (K W E C), NUL-terminated. */
+/* What the stream was given, ever: one letter each (K W E C H), NUL-terminated. */
 const char *script_log(CUstream stream);
 
 /* How many of one kind, over all streams. */

@@ -28,6 +28,14 @@ CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int fla
 	return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
+{
+	if (!fn)
+		return CUDA_ERROR_INVALID_VALUE;
+	fn(userData);
+	return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
 {
 	*phEvent = handle();
