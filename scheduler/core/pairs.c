@@ -17,14 +17,10 @@
 #define SPEED_MOST 8u
 #define SPEED_LEAST_MILLIONTHS 1000u
 
-enum pair_doing { PAIR_RAN, PAIR_RESTED, PAIR_MIXED };
+/* BEGAN: runs now, and did not all the time. */
+enum pair_doing { PAIR_RAN, PAIR_BEGAN, PAIR_RESTED, PAIR_MIXED };
 
 /* ---- speeds ---------------------------------------------------------------------------------- */
-
-bool pair_is_believed(const struct pair_speed *speed)
-{
-	return speed->samples >= PAIRS_LEAST_SAMPLES;
-}
 
 static void speed_sample(struct pair_speed *speed, uint32_t millionths)
 {
@@ -107,12 +103,13 @@ static void stretch_drop(struct pair_set *set)
 	set->from_ns = set->to_ns = 0;
 }
 
-/* It was `with` that one from since_ns to now_ns. */
-static void stretch_go_on(struct pair_set *set, uint32_t with, uint64_t since_ns, uint64_t now_ns)
+/* It was `with` that one from since_ns to now_ns; `anew`: itself not from the beginning. */
+static void stretch_go_on(struct pair_set *set, uint32_t with, bool anew, uint64_t since_ns,
+			  uint64_t now_ns)
 {
 	uint64_t at_ns = set->now.completed_at_ns;
 
-	if (with != set->with) {
+	if (anew || with != set->with) {
 		stretch_take(set);
 		stretch_drop(set);
 		set->with = with;
@@ -188,12 +185,14 @@ static enum pair_doing sums_doing(const struct pair_set *set)
 	if (last->in_flight && now->in_flight)
 		return PAIR_RAN;
 	held = now->held_ns != last->held_ns || now->wants || last->wants;
-	return launched && !held ? PAIR_RAN : PAIR_MIXED;
+	if (!launched)
+		return PAIR_MIXED;
+	return !held ? PAIR_RAN : now->in_flight ? PAIR_BEGAN : PAIR_MIXED;
 }
 
 struct field {
 	uint32_t ran, mixed;
-	uint32_t who[2]; /* of those who ran */
+	uint32_t who[2]; /* of those who ran; one who began is mixed to the others */
 };
 
 static struct pair_set *set_at(const struct engine *engine, const struct device *device, uint32_t t)
@@ -212,18 +211,22 @@ static struct field field_survey(const struct engine *engine, const struct devic
 		struct pair_set *set = set_at(engine, device, t);
 		enum pair_doing doing = set ? sums_doing(set) : PAIR_RESTED;
 
-		field.mixed += doing == PAIR_MIXED;
+		field.mixed += doing == PAIR_MIXED || doing == PAIR_BEGAN;
 		if (doing == PAIR_RAN && field.ran++ < 2)
 			field.who[field.ran - 1] = t;
 	}
 	return field;
 }
 
-static uint32_t field_partner(const struct field *field, uint32_t tenant)
+/* Beside whom the tenant did that. */
+static uint32_t field_partner(const struct field *field, uint32_t tenant, enum pair_doing doing)
 {
-	if (field->mixed || field->ran > 2)
+	uint32_t others = field->ran - (doing == PAIR_RAN);
+	uint32_t mixed = field->mixed - (doing == PAIR_BEGAN);
+
+	if ((doing != PAIR_RAN && doing != PAIR_BEGAN) || mixed || others > 1)
 		return PAIR_NOBODY;
-	if (field->ran == 1)
+	if (!others)
 		return PAIR_ALONE;
 	return field->who[0] == tenant ? field->who[1] : field->who[0];
 }
@@ -268,13 +271,13 @@ void pairs_look(struct engine *engine, struct device *device,
 	field = field_survey(engine, device);
 	for (uint32_t t = 0; t < engine->tenants; t++) {
 		struct pair_set *set = set_at(engine, device, t);
+		enum pair_doing doing;
 
 		if (!set)
 			continue;
-		stretch_go_on(set,
-			      counts && sums_doing(set) == PAIR_RAN ? field_partner(&field, t)
-								    : PAIR_NOBODY,
-			      since_ns, now_ns);
+		doing = sums_doing(set);
+		stretch_go_on(set, counts ? field_partner(&field, t, doing) : PAIR_NOBODY,
+			      doing == PAIR_BEGAN, since_ns, now_ns);
 		set->last = set->now;
 		set->changed = false;
 	}

@@ -7,12 +7,13 @@
  * way may together do less than one after the other. Of each tenant on a device the core keeps how
  * fast it is: predicted time completed in a time of the clock, alone and beside each of a few
  * partners. The slowdown xi is the first over the second; as long as nothing was seen alone,
- * predictions are taken for it. After Luo et al. 2024 (SJF-BSBF): its pair test, and one for turns.
+ * predictions are taken for it, and no verdict is given. After Luo et al. 2024 (SJF-BSBF): its pair test, and one for turns.
  *
  * What counts, look by look (pairs.c): a stretch in which a tenant ran all the time, and exactly
  * one other did (beside) or none (alone), from one completion that was seen to another. So what is
  * seen late, and work in flight, changes nothing. A stretch ends, and what it has so far counts,
- * - where the tenant, or the other, was held: the guard, a credit, a pause, its turn's end;
+ * - where the tenant, or the other, had nothing in flight and was held: the guard, a credit, its
+ *   turn's end (a pause closes the gate: nothing is in flight);
  * - where a second partner, a latency tenant under `slo`, or a tenant that bypasses had work;
  * - where somebody began, stopped or was not read, or LOOK_MAX passed between two looks.
  *
@@ -26,9 +27,10 @@
 #include "engine.h"
 
 #define PAIRS_PARTNERS 8u
-#define PAIRS_SAMPLE_NS 20000000ull /* a stretch, or several, make a sample of that length */
-#define PAIRS_MOST_SAMPLES 32u	    /* a mean forgets as if it were of so many */
-#define PAIRS_LEAST_SAMPLES 8u	    /* fewer are not believed */
+#define PAIRS_SAMPLE_NS 10000000ull /* a stretch, or several, make a sample of that length */
+#define PAIRS_MOST_SAMPLES 64u	    /* a mean forgets as if it were of so many */
+#define PAIRS_LEAST_ALONE 4u	    /* fewer are not believed */
+#define PAIRS_LEAST_BESIDE 16u
 #define PAIRS_XI_MAX 20000u
 
 struct engine;
@@ -49,6 +51,7 @@ struct pairs_device {
 	uint64_t stay_ns;    /* the present one, or the last */
 	uint64_t rest_ns;    /* between the last two trials, and ... */
 	uint64_t trial_ns;   /* ... when there may be another */
+	uint64_t renew_ns;   /* a verdict to share is tried again then */
 	uint32_t look;	     /* number of the last look */
 	bool retested;	     /* beside after a stay, for a moment */
 };

@@ -4,6 +4,8 @@
 
 /* What the files of pairs share among themselves. */
 
+#include <stddef.h>
+
 #include "pairs.h"
 #include "state.h"
 
@@ -42,14 +44,22 @@ struct pair_set {
 	uint64_t from_ns, from_done_ns, to_ns, to_done_ns;
 };
 
+static inline struct pair_set *pair_set_of(const struct engine *engine, uint32_t device,
+					   uint32_t tenant)
+{
+	return engine->tenant[tenant] ? engine->tenant[tenant]->on[device].pairs : NULL;
+}
+
 struct pair_partner *pair_find(struct pair_set *set, uint32_t tenant); /* NULL: not known */
 /* Evidence begins anew; what was believed is shown until there is enough. */
 void pair_restart_alone(struct pair_set *set);
 void pair_restart_beside(struct pair_set *set, uint32_t tenant);
-bool pair_is_believed(const struct pair_speed *speed);
 /* Slowdown of `tenant` beside `partner`, 0: nothing is known. *ret_sure: both speeds were seen
- * often enough; else it is an upper bound, as far as predictions hold. */
+ * often enough; else, it may be, against predictions. */
 uint32_t pair_xi(const struct engine *engine, uint32_t device, uint32_t tenant, uint32_t partner,
 		 bool *ret_sure);
+/* By the engine's test, or the one for turns where it has none. */
+enum pair_verdict pair_judge(const struct engine *engine, const struct device *device, uint32_t a,
+			     uint32_t b, bool waited);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What follows from the slowdowns. Two who compete run side by side until that was seen to be
- * worse than turns. Where it might be, as far as predictions tell, they take turns for a moment (a
- * trial), so that each is seen alone, then run side by side again and are judged. Judged to wait,
- * they take turns for some seconds, twice as long each time that a moment side by side shows the
- * same. Three and more who compete run side by side: nobody's slowdown is anybody's.
+ * worse than turns. For that each has to be seen alone: predictions are no measure, since who came
+ * while another ran has learned his beside it. So they take turns for a moment (a trial, in which
+ * predictions are corrected too), run side by side again, and are judged. Judged to share, they are
+ * tried again in minutes. Judged to wait, they take turns for some seconds, twice as long each time
+ * that a moment side by side shows the same. Three and more who compete run side by side: nobody's
+ * slowdown is anybody's.
  */
 
 #include "pairs.h"
@@ -17,11 +19,12 @@
 #define WHOLE 1000u
 #define COMPETES_NS (3 * CORE_SLOW_TICK_NS / 2) /* since it was held, or its window full */
 #define LOOK_NS 1000000ull
-#define SETTLE_NS 30000000ull /* after a change: pipes drain, predictions settle */
-#define TRIAL_NS 1500000000ull
+#define SETTLE_NS 30000000ull  /* after a change: pipes drain, predictions settle */
+#define TRIAL_NS 2000000000ull /* at most */
 #define STAY_FIRST_NS 4000000000ull
 #define STAY_MOST_NS 64000000000ull
-#define WATCH_NS 1000000000ull /* so long after turns began, looks are made for evidence */
+#define RENEW_NS 300000000000ull /* between two trials of those who share */
+#define WATCH_NS TRIAL_NS	 /* so long after turns began, looks are made for evidence */
 /* Turns cost a drained pipe at each change; and who is in turns gains enough by leaving them. */
 #define TURNS_LESS_PERMILLE 940u
 #define BESIDE_MORE_PERMILLE 980u
@@ -71,40 +74,31 @@ bool pairs_shares(enum pairs_test test, uint32_t xi_a, uint32_t xi_b, bool waite
 
 /* ---- what is known of two -------------------------------------------------------------------- */
 
-static struct pair_set *set_of(const struct engine *engine, uint32_t device, uint32_t tenant)
+static bool pair_was_alone(const struct pair_set *set)
 {
-	return engine->tenant[tenant] ? engine->tenant[tenant]->on[device].pairs : NULL;
+	return set && set->alone.samples >= PAIRS_LEAST_ALONE;
 }
 
 uint32_t pair_xi(const struct engine *engine, uint32_t device, uint32_t tenant, uint32_t partner,
 		 bool *ret_sure)
 {
-	struct pair_set *set = set_of(engine, device, tenant);
+	struct pair_set *set = pair_set_of(engine, device, tenant);
 	const struct pair_partner *beside = pair_find(set, partner);
 	uint64_t alone = 1000000, xi;
 
 	*ret_sure = false;
 	if (!beside || !beside->beside.millionths)
 		return 0;
-	if (pair_is_believed(&set->alone)) {
+	if (pair_was_alone(set)) {
 		alone = set->alone.millionths;
-		*ret_sure = pair_is_believed(&beside->beside);
+		*ret_sure = beside->beside.samples >= PAIRS_LEAST_BESIDE;
 	}
 	xi = alone * WHOLE / beside->beside.millionths;
 	return xi < WHOLE ? WHOLE : xi > PAIRS_XI_MAX ? PAIRS_XI_MAX : (uint32_t)xi;
 }
 
-static bool pair_was_beside(const struct engine *engine, uint32_t device, uint32_t tenant,
-			    uint32_t partner)
-{
-	const struct pair_partner *beside = pair_find(set_of(engine, device, tenant), partner);
-
-	return beside && pair_is_believed(&beside->beside);
-}
-
-/* *ret_might: they might have to wait, as far as predictions tell. */
-static enum pair_verdict pair_judge(const struct engine *engine, const struct device *device,
-				    uint32_t a, uint32_t b, bool waited, bool *ret_might)
+enum pair_verdict pair_judge(const struct engine *engine, const struct device *device, uint32_t a,
+			     uint32_t b, bool waited)
 {
 	enum pairs_test test =
 		engine->pairs == PAIRS_COMPLETION ? PAIRS_COMPLETION : PAIRS_PROGRESS;
@@ -112,49 +106,27 @@ static enum pair_verdict pair_judge(const struct engine *engine, const struct de
 	uint32_t xi_a = pair_xi(engine, device->index, a, b, &sure_a);
 	uint32_t xi_b = pair_xi(engine, device->index, b, a, &sure_b);
 
-	*ret_might = false;
-	if (!pair_was_beside(engine, device->index, a, b) ||
-	    !pair_was_beside(engine, device->index, b, a))
+	if (!sure_a || !sure_b)
 		return PAIR_UNKNOWN;
-	if (pairs_shares(test, xi_a, xi_b, waited))
-		return PAIR_SHARE;
-	*ret_might = !sure_a || !sure_b;
-	return *ret_might ? PAIR_UNKNOWN : PAIR_WAIT;
-}
-
-bool engine_pair_report(const struct engine *engine, uint32_t tenant, uint32_t partner,
-			uint32_t device, struct engine_pair *ret_pair)
-{
-	const struct pair_partner *beside;
-	const struct device *found;
-	bool sure, might;
-
-	if (tenant >= CORE_MAX_TENANTS || partner >= CORE_MAX_TENANTS ||
-	    device >= CORE_MAX_DEVICES || !engine->device[device])
-		return false;
-	found = engine->device[device];
-	beside = pair_find(set_of(engine, device, tenant), partner);
-	if (!beside || !beside->beside.total)
-		return false;
-	*ret_pair = (struct engine_pair){
-		.xi_permille = pair_xi(engine, device, tenant, partner, &sure),
-		.samples = beside->beside.total,
-		.verdict = pair_judge(engine, found, tenant, partner, false, &might),
-	};
-	ret_pair->turns = found->pairs.phase != PAIRS_BESIDE &&
-			  (found->pairs.a == tenant || found->pairs.b == tenant) &&
-			  (found->pairs.a == partner || found->pairs.b == partner);
-	return true;
+	return pairs_shares(test, xi_a, xi_b, waited) ? PAIR_SHARE : PAIR_WAIT;
 }
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
+static bool pair_was_beside(const struct engine *engine, uint32_t device, uint32_t tenant,
+			    uint32_t partner)
+{
+	const struct pair_partner *beside = pair_find(pair_set_of(engine, device, tenant), partner);
+
+	return beside && beside->beside.samples >= PAIRS_LEAST_BESIDE;
+}
+
 static bool both_were_alone(const struct engine *engine, const struct device *device)
 {
-	const struct pair_set *a = set_of(engine, device->index, device->pairs.a);
-	const struct pair_set *b = set_of(engine, device->index, device->pairs.b);
+	const struct pair_set *a = pair_set_of(engine, device->index, device->pairs.a);
+	const struct pair_set *b = pair_set_of(engine, device->index, device->pairs.b);
 
-	return a && b && pair_is_believed(&a->alone) && pair_is_believed(&b->alone);
+	return pair_was_alone(a) && pair_was_alone(b);
 }
 
 static void pairs_enter(struct device *device, enum pairs_phase phase, uint64_t now_ns)
@@ -175,8 +147,8 @@ static void pairs_enter_beside(struct engine *engine, struct device *device, boo
 			       uint64_t now_ns)
 {
 	uint32_t a = device->pairs.a, b = device->pairs.b;
-	struct pair_set *set_a = set_of(engine, device->index, a);
-	struct pair_set *set_b = set_of(engine, device->index, b);
+	struct pair_set *set_a = pair_set_of(engine, device->index, a);
+	struct pair_set *set_b = pair_set_of(engine, device->index, b);
 
 	pairs_enter(device, PAIRS_BESIDE, now_ns);
 	device->pairs.retested = retested;
@@ -191,12 +163,16 @@ static void pairs_enter_trial(struct engine *engine, struct device *device, uint
 	struct pairs_device *pairs = &device->pairs;
 
 	pairs_enter(device, PAIRS_TRIAL, now_ns);
-	pair_restart_alone(set_of(engine, device->index, pairs->a));
-	pair_restart_alone(set_of(engine, device->index, pairs->b));
+	/* Else the last one was too short, and this goes on from there. */
+	if (both_were_alone(engine, device)) {
+		pair_restart_alone(pair_set_of(engine, device->index, pairs->a));
+		pair_restart_alone(pair_set_of(engine, device->index, pairs->b));
+	}
 	pairs->rest_ns = pairs->rest_ns ? 2 * pairs->rest_ns : STAY_FIRST_NS;
 	if (pairs->rest_ns > STAY_MOST_NS)
 		pairs->rest_ns = STAY_MOST_NS;
 	pairs->trial_ns = now_ns + pairs->rest_ns;
+	pairs->renew_ns = now_ns + RENEW_NS;
 }
 
 static void pairs_enter_stay(struct device *device, uint64_t now_ns)
@@ -212,17 +188,20 @@ static void pairs_enter_stay(struct device *device, uint64_t now_ns)
 static void pairs_beside(struct engine *engine, struct device *device, uint64_t now_ns)
 {
 	struct pairs_device *pairs = &device->pairs;
-	bool might;
 
-	switch (pair_judge(engine, device, pairs->a, pairs->b, pairs->retested, &might)) {
+	switch (pair_judge(engine, device, pairs->a, pairs->b, pairs->retested)) {
 	case PAIR_WAIT: pairs_enter_stay(device, now_ns); break;
 	case PAIR_SHARE:
 		if (pairs->retested)
 			pairs->stay_ns = 0;
 		pairs->retested = false;
+		if (now_ns >= pairs->renew_ns)
+			pairs_enter_trial(engine, device, now_ns);
 		break;
 	case PAIR_UNKNOWN:
-		if (might && now_ns >= pairs->trial_ns)
+		if (now_ns >= pairs->trial_ns &&
+		    pair_was_beside(engine, device->index, pairs->a, pairs->b) &&
+		    pair_was_beside(engine, device->index, pairs->b, pairs->a))
 			pairs_enter_trial(engine, device, now_ns);
 		break;
 	}
@@ -285,7 +264,8 @@ bool pairs_take_turns(struct engine *engine, struct device *device, uint64_t now
 					       .look = pairs->look,
 					       .looked_ns = pairs->looked_ns,
 					       .counts_ns = pairs->counts_ns,
-					       .entered_ns = now_ns};
+					       .entered_ns = now_ns,
+					       .renew_ns = now_ns + RENEW_NS};
 	}
 	pairs_step(engine, device, now_ns);
 	return pairs->phase != PAIRS_BESIDE;
