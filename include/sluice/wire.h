@@ -72,6 +72,7 @@ enum sluice_msg_type {
 					   a while, and what has been noted? */
 	SLUICE_MSG_TRACE = 51,	     /* -> tool: struct sluice_msg_trace, in order */
 	SLUICE_MSG_TRACE_END = 52,   /* -> tool: struct sluice_msg_trace_end */
+	SLUICE_MSG_STATUS_PAIR = 53, /* -> tool: struct sluice_msg_status_pair, in a STATUS */
 };
 
 enum sluice_class {
@@ -299,6 +300,26 @@ struct sluice_msg_status_process {
 	char program[SLUICE_NAME_MAX];
 };
 _Static_assert(sizeof(struct sluice_msg_status_process) == 192, "status_process");
+
+enum sluice_pair_verdict {
+	SLUICE_PAIR_UNKNOWN = 0,
+	SLUICE_PAIR_SHARE = 1,
+	SLUICE_PAIR_WAIT = 2,
+};
+
+/* A tenant beside another one, where both have been seen at work together. */
+struct sluice_msg_status_pair {
+	struct sluice_msg_header header;
+	uint32_t device;
+	uint32_t xi_permille; /* slowdown against alone; 0: not known */
+	uint32_t samples;     /* of 10 ms; latency tenants: requests */
+	uint32_t verdict;     /* enum sluice_pair_verdict */
+	uint32_t turns;	      /* 1: the two take turns now */
+	uint32_t reserved;
+	char tenant[SLUICE_NAME_MAX];
+	char partner[SLUICE_NAME_MAX];
+};
+_Static_assert(sizeof(struct sluice_msg_status_pair) == 168, "status_pair");
 
 struct sluice_msg_why_request {
 	struct sluice_msg_header header;

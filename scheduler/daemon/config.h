@@ -59,11 +59,14 @@ struct config_tenant {
 	unsigned int key_line[CONFIG_TENANT_KEYS]; /* where the file sets it; 0: it does not */
 };
 
+enum config_pairs { CONFIG_PAIRS_ALWAYS, CONFIG_PAIRS_PROGRESS, CONFIG_PAIRS_COMPLETION };
+
 enum config_policy { CONFIG_POLICY_AUTO, CONFIG_POLICY_SHARE, CONFIG_POLICY_SLO };
 
 struct config {
 	char file[CONFIG_PATH_MAX]; /* empty: there is none, all is default */
 	uint32_t policy;	    /* enum config_policy */
+	uint32_t pairs;		    /* enum config_pairs */
 	uint32_t fail;		    /* enum sluice_fail_mode */
 	uint64_t fail_deadline_ns, memory_deadline_ns;
 	uint64_t progress_ns, lease_ns;

@@ -14,6 +14,7 @@
 #define ANY 0, UINT64_MAX, NULL
 
 static const char *const policies[] = {"auto", "share", "slo", NULL};
+static const char *const pairs[] = {"always", "progress", "completion", NULL};
 static const char *const fail_modes[] = {"open", "hold", "closed", NULL};
 static const char *const classes[] = {"best-effort", "latency-critical", NULL};
 
@@ -45,6 +46,11 @@ const struct config_key config_arbiter_keys[] = {
 	 "between requests, in pieces of 300 us) to 2 (in pieces of 1 ms). Above 2 work also runs "
 	 "beside requests, where a launch can be kept to part of the GPU: nowhere in this "
 	 "version."},
+	{"pairs", KEY_CHOICE, 0, ARBITER(pairs), 0, 0, pairs, "progress",
+	 "Where processes may overlap (MPS), whether two best-effort tenants do, by how much each "
+	 "was seen to be slowed (`sluice status --pairs`): `progress`, unless side by side they do "
+	 "less than in turns; `completion`, only where finite work of both would be done sooner, "
+	 "on the mean, than one after the other; `always`."},
 	{"admin_group", KEY_GROUP, 0, ARBITER(admin_gid), ANY, NULL,
 	 "Members may use `sluice set`, `pause`, `resume` and reload, and see every tenant, as "
 	 "root "

@@ -121,6 +121,11 @@ static void reload_pages(struct arbiter *arbiter)
 	}
 }
 
+_Static_assert((int)PAIRS_ALWAYS == (int)CONFIG_PAIRS_ALWAYS &&
+		       (int)PAIRS_PROGRESS == (int)CONFIG_PAIRS_PROGRESS &&
+		       (int)PAIRS_COMPLETION == (int)CONFIG_PAIRS_COMPLETION,
+	       "the configuration's words are the core's");
+
 void reload_apply(struct arbiter *arbiter)
 {
 	struct event event = {.kind = EVENT_POLICY,
@@ -128,6 +133,7 @@ void reload_apply(struct arbiter *arbiter)
 	struct event level = {.kind = EVENT_LEVEL,
 			      .level = {.fixed = arbiter->config.level != CONFIG_LEVEL_AUTO,
 					.level = arbiter->config.level}};
+	struct event pairs = {.kind = EVENT_PAIRS, .pairs = (enum pairs_test)arbiter->config.pairs};
 
 	reload_drop(arbiter);
 	for (uint32_t i = 0; i < arbiter->config.tenants; i++) {
@@ -142,6 +148,7 @@ void reload_apply(struct arbiter *arbiter)
 				  conf->name);
 	}
 	(void)arbiter_feed(arbiter, &level);
+	(void)arbiter_feed(arbiter, &pairs);
 	(void)arbiter_feed(arbiter, &event);
 	reload_pages(arbiter);
 }

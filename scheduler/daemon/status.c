@@ -399,6 +399,8 @@ int status_send(struct connection *connection, uint32_t seq)
 		status_device(&status, d);
 		if (status.all)
 			status_unmanaged(&status, d);
+		if (!status.error)
+			status.error = status_pairs(connection, status.all, d, seq);
 	}
 	status_tenants(&status);
 	status_processes(&status);

@@ -23,6 +23,9 @@ bool status_shows_uid(const struct connection *connection, bool all, uid_t uid);
 bool status_shows_tenant(const struct connection *connection, bool all,
 			 const struct tenant_entry *tenant);
 
+/* Sends a row for each two that were seen at work together on the device; 0 or -errno. */
+int status_pairs(struct connection *connection, bool all, uint32_t device, uint32_t seq);
+
 /* Adds up what the tenant's processes have counted on the device (UINT32_MAX: where nobody uses any),
  * ended ones too; requests over a relative target are among the late. */
 void status_sums(const struct arbiter *arbiter, uint32_t tenant, uint32_t device,

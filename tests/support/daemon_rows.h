@@ -7,7 +7,7 @@
 #include "daemon_fixture.h"
 
 struct rows {
-	uint32_t devices, tenants, processes, notes;
+	uint32_t devices, tenants, processes, notes, pairs;
 	struct sluice_msg_status_device device;
 	struct sluice_msg_status_tenant tenant[8];
 	struct sluice_msg_status_process process[8];
@@ -46,6 +46,7 @@ static inline void status(int fd, struct rows *rows)
 			sluice_wire_copy(&packet, &note, sizeof(note));
 			memcpy(rows->note[rows->notes++], note.text, SLUICE_TEXT_MAX);
 			break;
+		case SLUICE_MSG_STATUS_PAIR: rows->pairs++; break;
 		case SLUICE_MSG_STATUS_END: return;
 		default: ck_abort_msg("unexpected message %u", type);
 		}

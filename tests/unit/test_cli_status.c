@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sluice/query.h"
+#include "sluice/status_pairs.h"
 #include "sluice/status_text.h"
 
 /* The command's main.c has this one; the archive leaves main.c out. */
@@ -120,6 +121,115 @@ START_TEST(without_a_process_nothing_is_due)
 }
 END_TEST
 
+static char *pairs_text(const struct status *status)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	ck_assert_ptr_nonnull(out);
+	ck_assert_int_eq(pairs_print(status, 0, out), 0);
+	fclose(out);
+	return text;
+}
+
+START_TEST(pairs_are_a_matrix)
+{
+	struct sluice_msg_status_device device[] = {
+		{.index = 0, .name = "First", .mps = 1},
+		{.index = 1, .name = "Second", .mps = 1},
+		{.index = 2, .name = "Third"},
+	};
+	struct sluice_msg_status_pair pair[] = {
+		{.device = 0,
+		 .tenant = "train",
+		 .partner = "batch",
+		 .xi_permille = 3333,
+		 .samples = 24,
+		 .verdict = SLUICE_PAIR_WAIT,
+		 .turns = 1},
+		{.device = 0,
+		 .tenant = "batch",
+		 .partner = "train",
+		 .xi_permille = 1049,
+		 .samples = 7,
+		 .verdict = 99},
+		{.device = 0, .tenant = "chat", .partner = "train", .samples = 1},
+	};
+	struct status status = {.device = device, .devices = 3, .pair = pair, .pairs = 3};
+	char *text = pairs_text(&status);
+
+	ck_assert_str_eq(text, "GPU 0  First  slowdown of the row's tenant beside the column's\n"
+			       "TENANT  batch                     train\n"
+			       "train   3.33 (24) wait, in turns  -\n"
+			       "batch   -                         1.04 (7) unknown\n"
+			       "chat    -                         ? (1) unknown\n"
+			       "\n"
+			       "GPU 1  Second  nobody was seen at work beside one other\n"
+			       "\n"
+			       "GPU 2  Third  no MPS: nothing runs side by side\n");
+	free(text);
+	status.devices = 0;
+	text = pairs_text(&status);
+	ck_assert_str_eq(text, "no GPU in use: no program uses one under Sluice now\n");
+	free(text);
+}
+END_TEST
+
+/* More partners than a table has columns. */
+START_TEST(wide_matrices_come_in_parts)
+{
+	struct sluice_msg_status_device device = {.mps = 1};
+	struct sluice_msg_status_pair pair[20] = {0};
+	struct status status = {.device = &device, .devices = 1, .pair = pair, .pairs = 20};
+	char *text, *second;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		memcpy(pair[i].tenant, "train", 6);
+		snprintf(pair[i].partner, sizeof(pair[i].partner), "p%u", i);
+		pair[i].xi_permille = 1000 + i * 10;
+	}
+	text = pairs_text(&status);
+	second = strstr(text, "TENANT");
+	ck_assert_ptr_nonnull(second);
+	second = strstr(second + 1, "TENANT");
+	ck_assert_ptr_nonnull(second);
+	ck_assert_ptr_nonnull(strstr(second, "p19"));
+	ck_assert_ptr_nonnull(strstr(second, "1.19"));
+	ck_assert_ptr_null(strstr(second, "p0 "));
+	free(text);
+}
+END_TEST
+
+START_TEST(pairs_in_json)
+{
+	struct sluice_msg_status_pair pair[] = {
+		{.device = 1,
+		 .tenant = "train",
+		 .partner = "batch",
+		 .xi_permille = 2500,
+		 .samples = 24,
+		 .verdict = SLUICE_PAIR_SHARE},
+		{.tenant = "batch", .partner = "train", .turns = 1},
+	};
+	struct status status = {.pair = pair, .pairs = 2};
+	json_t *array = pairs_json(&status), *first = json_array_get(array, 0);
+	json_t *second = json_array_get(array, 1);
+
+	ck_assert_uint_eq(json_array_size(array), 2);
+	ck_assert_str_eq(json_string_value(json_object_get(first, "tenant")), "train");
+	ck_assert_str_eq(json_string_value(json_object_get(first, "partner")), "batch");
+	ck_assert_str_eq(json_string_value(json_object_get(first, "verdict")), "share");
+	ck_assert_int_eq(json_integer_value(json_object_get(first, "device")), 1);
+	ck_assert_int_eq(json_integer_value(json_object_get(first, "samples")), 24);
+	ck_assert_double_eq_tol(json_real_value(json_object_get(first, "slowdown")), 2.5, 1e-9);
+	ck_assert(json_is_false(json_object_get(first, "turns")));
+	ck_assert(json_is_null(json_object_get(second, "slowdown")));
+	ck_assert(json_is_true(json_object_get(second, "turns")));
+	json_decref(array);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("cli status");
@@ -131,6 +241,9 @@ int main(void)
 	tcase_add_test(tcase, large_numbers_stay_positive);
 	tcase_add_test(tcase, what_is_not_there_is_null);
 	tcase_add_test(tcase, without_a_process_nothing_is_due);
+	tcase_add_test(tcase, pairs_are_a_matrix);
+	tcase_add_test(tcase, wide_matrices_come_in_parts);
+	tcase_add_test(tcase, pairs_in_json);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);

@@ -11,16 +11,18 @@
 
 #include "cmd.h"
 #include "query.h"
+#include "status_pairs.h"
 #include "status_text.h"
 
 struct options {
 	const char *socket;
-	bool json, watch;
+	bool json, watch, pairs;
 	double seconds;
 };
 
 static const struct argp_option option_table[] = {
 	{"json", 'j', NULL, 0, "print JSON", 0},
+	{"pairs", 'p', NULL, 0, "print who slows whom side by side, and what follows", 0},
 	{"watch", 'w', "SECONDS", OPTION_ARG_OPTIONAL, "print again and again (default: 1 s)", 0},
 	{"socket", 'S', "PATH", 0, "the arbiter's socket", 0},
 	{0},
@@ -33,6 +35,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'j': options->json = true; return 0;
+	case 'p': options->pairs = true; return 0;
 	case 'S': options->socket = arg; return 0;
 	case 'w':
 		options->watch = true;
@@ -58,6 +61,15 @@ static size_t terminal_columns(void)
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
+static int print_status(const struct options *options, const struct query *query,
+			const struct status *status)
+{
+	if (options->json)
+		return status_print_json(query, status, stdout);
+	return options->pairs ? pairs_print(status, terminal_columns(), stdout)
+			      : status_print(query, status, terminal_columns(), stdout);
+}
+
 static int print_once(const struct options *options)
 {
 	char why[QUERY_WHY_MAX];
@@ -74,8 +86,7 @@ static int print_once(const struct options *options)
 	}
 	if (options->watch && !options->json && isatty(STDOUT_FILENO))
 		fputs("\033[H\033[2J", stdout);
-	r = options->json ? status_print_json(&query, &status, stdout)
-			  : status_print(&query, &status, terminal_columns(), stdout);
+	r = print_status(options, &query, &status);
 	status_finish(&status);
 	query_close(&query);
 	if (r == 0 && (fflush(stdout) || ferror(stdout)))

@@ -217,6 +217,9 @@ static int take_row(const struct sluice_packet *packet, struct status *status)
 	case SLUICE_MSG_STATUS_NOTE:
 		return append(packet, sizeof(*status->note), (void **)&status->note,
 			      &status->notes);
+	case SLUICE_MSG_STATUS_PAIR:
+		return append(packet, sizeof(*status->pair), (void **)&status->pair,
+			      &status->pairs);
 	default: return 0; /* a newer arbiter's row */
 	}
 }
@@ -302,6 +305,7 @@ void status_finish(struct status *status)
 	free(status->tenant);
 	free(status->process);
 	free(status->note);
+	free(status->pair);
 	memset(status, 0, sizeof(*status));
 }
 

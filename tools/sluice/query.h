@@ -37,7 +37,8 @@ struct status {
 	struct sluice_msg_status_tenant *tenant;
 	struct sluice_msg_status_process *process;
 	struct sluice_msg_text *note;
-	size_t devices, tenants, processes, notes;
+	struct sluice_msg_status_pair *pair;
+	size_t devices, tenants, processes, notes, pairs;
 };
 
 /* All rows of one WHY. late_finish takes a zeroed or half-filled one. */

@@ -6,6 +6,7 @@
 
 #include "number_json.h"
 #include "query.h"
+#include "status_pairs.h"
 #include "status_slo.h"
 #include "status_text.h"
 
@@ -163,6 +164,7 @@ int status_print_json(const struct query *query, const struct status *status, FI
 	json_object_set_new(root, "devices", devices);
 	json_object_set_new(root, "tenants", tenants);
 	json_object_set_new(root, "processes", processes);
+	json_object_set_new(root, "pairs", pairs_json(status));
 	json_object_set_new(root, "notes", notes);
 	r = json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) ? -EIO : 0;
 	fputc('\n', out);

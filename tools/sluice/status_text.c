@@ -114,7 +114,10 @@ static void print_device(const struct status *status, const struct sluice_msg_st
 		row->simulated ? " (simulated)" : "", row->sms, row->policy, used, total);
 	if (row->reclaiming_bytes)
 		fprintf(out, " (%s reclaiming)", reclaiming);
-	fputs(row->mps ? "  MPS: processes overlap\n" : "  no MPS: processes take turns\n", out);
+	fputs(!row->mps	   ? "  no MPS: processes take turns\n"
+	      : row->turns ? "  MPS: two that slow each other take turns\n"
+			   : "  MPS: processes overlap\n",
+	      out);
 }
 
 static void print_longest(const struct status *status, uint32_t device, FILE *out)
