@@ -53,7 +53,7 @@ static const struct plan_option options[] = {
 			   "a turn ends where only large copies are left, and does not hold them"},
 	[OPTION_COLLECTIVES] = {"collectives", PLAN_FLAG, 0, 0, 1,
 				"kernels that exchange data with other GPUs count as such copies"},
-	[OPTION_PAIRS] = {"pairs", PLAN_COUNT, PAIRS_ALWAYS, PAIRS_ALWAYS, PAIRS_COMPLETION,
+	[OPTION_PAIRS] = {"pairs", PLAN_COUNT, PAIRS_PROGRESS, PAIRS_ALWAYS, PAIRS_COMPLETION,
 			  "loops that could overlap take turns: 0 never, 1 where they do less side "
 			  "by side, 2 where they would be done later on the mean"},
 	[OPTIONS] = {NULL},

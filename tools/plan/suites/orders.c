@@ -2,7 +2,8 @@
 #include "plan/suites/orders.h"
 
 static const struct order_scene *const scenes[] = {
-	&order_classes, &order_gaps, &order_width, &order_slo, &order_shed, &order_residency,
+	&order_classes, &order_gaps, &order_width,     &order_pairs,
+	&order_slo,	&order_shed, &order_residency,
 };
 
 const struct order_scene *order_at(uint32_t index)

@@ -50,7 +50,7 @@ struct order_scene {
 	int (*play)(const struct order_terms *terms, enum order_side side, double *ret_value);
 };
 
-extern const struct order_scene order_classes, order_gaps, order_width;
+extern const struct order_scene order_classes, order_gaps, order_width, order_pairs;
 extern const struct order_scene order_slo, order_shed, order_residency;
 
 const struct order_scene *order_at(uint32_t index); /* NULL past the end */
