@@ -210,6 +210,14 @@ static uint64_t entitle_owed_ns(uint64_t spent_ns, uint64_t periods, uint64_t bu
 	return spent_ns - periods * budget_ns;
 }
 
+static uint32_t entitle_took_permille(const struct share *share, uint64_t period_ns)
+{
+	uint64_t taken_ns = share->spent_ns > share->kept_ns ? share->spent_ns : share->kept_ns;
+
+	return taken_ns < period_ns ? (uint32_t)(taken_ns * ENTITLE_WHOLE / period_ns)
+				    : ENTITLE_WHOLE;
+}
+
 uint64_t entitle_left_of_ns(struct gate *gate, uint32_t max_permille, uint64_t now_ns)
 {
 	uint64_t period_ns = gate_set(gate)->period_ns, taken_ns;
@@ -218,6 +226,7 @@ uint64_t entitle_left_of_ns(struct gate *gate, uint32_t max_permille, uint64_t n
 
 	if (max_permille >= ENTITLE_WHOLE) {
 		share->period_end_ns = 0;
+		share->took_permille = 0;
 		return CORE_NO_LIMIT;
 	}
 	if (!share->period_end_ns) {
@@ -227,6 +236,7 @@ uint64_t entitle_left_of_ns(struct gate *gate, uint32_t max_permille, uint64_t n
 	if (now_ns >= share->period_end_ns) {
 		uint64_t periods = (now_ns - share->period_end_ns) / period_ns + 1;
 
+		share->took_permille = entitle_took_permille(share, periods * period_ns);
 		share->period_end_ns += periods * period_ns;
 		share->spent_ns = entitle_owed_ns(share->spent_ns, periods, budget_ns);
 		share->kept_ns = entitle_owed_ns(share->kept_ns, periods, budget_ns);

@@ -66,11 +66,36 @@ static uint32_t slo_reserved_permille(const struct engine *engine, const struct 
 	return reserved < ENTITLE_WHOLE ? reserved : ENTITLE_WHOLE;
 }
 
-/* Credit up to gpu.max and what others are promised, per period; true: it has any left. */
-static bool slo_limit_latency(struct device *device, struct gate *gate, uint32_t reserved,
-			      uint64_t now_ns)
+/* Of what latency tenants may take in all, what this one may: its part, or what the others leave.
+ * Each within the whole of it, they would together take twice as much. */
+static uint32_t slo_part_permille(const struct engine *engine, const struct device *device,
+				  const struct share *own, uint32_t whole)
 {
-	uint32_t limit = ENTITLE_WHOLE - reserved, max = gate_set(gate)->gpu_max_permille;
+	uint32_t count = 0, others = 0;
+
+	for (uint32_t t = 0; t < engine->tenants; t++) {
+		const struct share *share =
+			engine->tenant[t] ? &engine->tenant[t]->on[device->index] : NULL;
+
+		if (!share || !share->latency_gates)
+			continue;
+		count++;
+		if (share != own)
+			others += share->took_permille;
+	}
+	if (count > 1 && others > whole - whole / count)
+		return whole / count;
+	return others < whole ? whole - others : 0;
+}
+
+/* Credit up to gpu.max and what others are promised, per period; true: it has any left. */
+static bool slo_limit_latency(const struct engine *engine, struct device *device, struct gate *gate,
+			      uint32_t reserved, uint64_t now_ns)
+{
+	uint32_t limit =
+		reserved ? slo_part_permille(engine, device, gate->share, ENTITLE_WHOLE - reserved)
+			 : ENTITLE_WHOLE;
+	uint32_t max = gate_set(gate)->gpu_max_permille;
 	uint64_t left_ns, look_ns;
 
 	if (max < limit)
@@ -112,7 +137,7 @@ static void slo_grant_latency(const struct engine *engine, struct device *device
 		gate->next.guard_ns = device->slo.busy_guard_ns;
 		/* What it takes is not held against those who compete for the rest. */
 		gate->next_watch = others > 1;
-		gate->next_counts = slo_limit_latency(device, gate, reserved, now_ns);
+		gate->next_counts = slo_limit_latency(engine, device, gate, reserved, now_ns);
 		if (!gate->next_counts)
 			gate->next.flags |= SLUICE_GRANT_EXCESS;
 	}

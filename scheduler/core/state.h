@@ -39,7 +39,8 @@ struct share {
 	uint64_t period_end_ns;
 	/* The same of time in which its activity kept others out who want the device */
 	uint64_t kept_ns;
-	uint64_t looked_ns; /* up to here */
+	uint64_t looked_ns;	/* up to here */
+	uint32_t took_permille; /* of its last period, the more of the two */
 	uint64_t granted_units, reclaiming_units;
 	struct slo_watch *slo;	/* owned; NULL: no request of it was seen */
 	struct pair_set *pairs; /* owned; NULL: never beside another */

@@ -228,6 +228,38 @@ START_TEST(test_honest_activity_is_no_excess)
 }
 END_TEST
 
+/* Two latency tenants, each within what the floor leaves it, must not together break it; what one
+ * leaves, the other may have. */
+START_TEST(test_floor_against_two)
+{
+	struct event_tenant set = world_plain(100);
+	struct world_proc *other;
+
+	for (int mps = 0; mps < 2; mps++) {
+		begin(mps, 1);
+		set.gpu_min_permille = 300;
+		world_tenant(&world, 2, set);
+		chat->burst_ns = 0;
+		/* Their periods begin at different times. */
+		world_run(&world, 1049 * WORLD_MS);
+		other = world_join(&world, 3, true, 50000);
+		other->burst_ns = 0;
+		world_run(&world, 3 * WORLD_S);
+		ck_assert_uint_ge(world_used(&world, 2), 270);
+		ck_assert_uint_ge(world_used(&world, 1), 200);
+		ck_assert_uint_ge(world_used(&world, 3), 200);
+		/* A floor of nothing more to one of them: the other has what is left. */
+		other->activity = WORLD_TRUTH;
+		other->cost_ns = 0;
+		chat->burst_ns = 0;
+		world_run(&world, 3 * WORLD_S);
+		assert_near(world_used(&world, 2), 300ull, 30);
+		ck_assert_uint_ge(world_used(&world, 1), 620);
+		world_end(&world);
+	}
+}
+END_TEST
+
 START_TEST(test_exclusive)
 {
 	begin(false, 2);
@@ -279,6 +311,7 @@ int main(void)
 	tcase_add_test(tcase, test_activity_without_an_end);
 	tcase_add_test(tcase, test_activity_without_launches);
 	tcase_add_test(tcase, test_honest_activity_is_no_excess);
+	tcase_add_test(tcase, test_floor_against_two);
 	tcase_add_test(tcase, test_exclusive);
 	tcase_add_test(tcase, test_paused_latency_holds_nobody);
 	suite_add_tcase(suite, tcase);
