@@ -49,9 +49,9 @@ struct fake_arbiter {
 	uint64_t fail_deadline_ns, mem_deadline_ns;
 	_Atomic uint64_t memory_max_units; /* MEM_REQUEST is granted up to here, in all */
 	_Atomic uint64_t memory_granted_units;
-	uint64_t window_ns, guard_ns; /* what new best-effort grants begin with */
-	uint32_t grant_flags;	      /* and these, beside MANAGED */
-	const char *refusal;	      /* of devices, and why; NULL: none */
+	uint64_t window_ns, guard_ns;  /* what new best-effort grants begin with */
+	uint32_t grant_flags;	       /* and these, beside MANAGED */
+	_Atomic(const char *) refusal; /* of devices, and why; NULL: none */
 };
 
 /* Fills in defaults: open, no window, no guard, no limits. */
