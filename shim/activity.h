@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_ACTIVITY_H
-#define SLUICE_SHIM_ACTIVITY_H
+#ifndef SHIM_ACTIVITY_H
+#define SHIM_ACTIVITY_H
 
 /*
  * Activity pages, both sides. A reader has one page-sized place per (device, slot) for the whole

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_CALLBACK_H
-#define SLUICE_SHIM_CALLBACK_H
+#ifndef SHIM_CALLBACK_H
+#define SHIM_CALLBACK_H
 
 /*
  * The application's own callbacks of a stream (cuLaunchHostFunc, cuStreamAddCallback), put into ones

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_CAPTURE_H
-#define SLUICE_SHIM_CAPTURE_H
+#ifndef SHIM_CAPTURE_H
+#define SHIM_CAPTURE_H
 
 /*
  * The origins of open captures: which stream's end, or destruction, or that of its context, closes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_COPY_H
-#define SLUICE_SHIM_COPY_H
+#ifndef SHIM_COPY_H
+#define SHIM_COPY_H
 
 /*
  * Copies and memsets as launches: how large, which way, and what a blocking one shows. A large

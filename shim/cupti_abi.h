@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_CUPTI_ABI_H
-#define SLUICE_SHIM_CUPTI_ABI_H
+#ifndef SHIM_CUPTI_ABI_H
+#define SHIM_CUPTI_ABI_H
 
 /*
  * What the shim uses of CUPTI's activity interface, declared here since its headers need not be

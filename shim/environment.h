@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_ENVIRONMENT_H
-#define SLUICE_SHIM_ENVIRONMENT_H
+#ifndef SHIM_ENVIRONMENT_H
+#define SHIM_ENVIRONMENT_H
 
 /*
  * What the shim takes from the environment, read once, at the first question: a program may clear or

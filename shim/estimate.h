@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_ESTIMATE_H
-#define SLUICE_SHIM_ESTIMATE_H
+#ifndef SHIM_ESTIMATE_H
+#define SHIM_ESTIMATE_H
 
 /*
  * What a handful of measured times say of one kind of launch: what it usually takes, what a gate

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_FD_INFO_H
-#define SLUICE_SHIM_FD_INFO_H
+#ifndef SHIM_FD_INFO_H
+#define SHIM_FD_INFO_H
 
 /*
  * What a descriptor stands for. By statx, since fstat binds to a newer libc than the oldest that

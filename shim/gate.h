@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_GATE_H
-#define SLUICE_SHIM_GATE_H
+#ifndef SHIM_GATE_H
+#define SHIM_GATE_H
 
 /*
  * The gate of one managed GPU in this process: whether a launch may go now, and the wait if not.

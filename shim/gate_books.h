@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_GATE_BOOKS_H
-#define SLUICE_SHIM_GATE_BOOKS_H
+#ifndef SHIM_GATE_BOOKS_H
+#define SHIM_GATE_BOOKS_H
 
 /*
  * What a gate knows and counts: its page, its lanes, what was launched and what is complete; and

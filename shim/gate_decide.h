@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_GATE_DECIDE_H
-#define SLUICE_SHIM_GATE_DECIDE_H
+#ifndef SHIM_GATE_DECIDE_H
+#define SHIM_GATE_DECIDE_H
 
 /*
  * May a launch go? Pure: a view and a time in, a reason out, so that tests run it in virtual time.

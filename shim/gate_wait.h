@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_GATE_WAIT_H
-#define SLUICE_SHIM_GATE_WAIT_H
+#ifndef SHIM_GATE_WAIT_H
+#define SHIM_GATE_WAIT_H
 
 /*
  * How a held thread waits: on the futex word of what holds it, with a deadline (at most 1 ms near

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_GRAPH_H
-#define SLUICE_SHIM_GRAPH_H
+#ifndef SHIM_GRAPH_H
+#define SHIM_GRAPH_H
 
 /*
  * What a graph is made of, child graphs included, found by one walk over its nodes. What is known of

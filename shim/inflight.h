@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_INFLIGHT_H
-#define SLUICE_SHIM_INFLIGHT_H
+#ifndef SHIM_INFLIGHT_H
+#define SHIM_INFLIGHT_H
 
 /*
  * What of the launched work is complete. A marker is placed into a stream just before its next

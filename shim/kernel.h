@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_KERNEL_H
-#define SLUICE_SHIM_KERNEL_H
+#ifndef SHIM_KERNEL_H
+#define SHIM_KERNEL_H
 
 /*
  * What the driver says of a launched kernel. A launch takes a CUkernel in a CUfunction's place (the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_KNOWN_H
-#define SLUICE_SHIM_KNOWN_H
+#ifndef SHIM_KNOWN_H
+#define SHIM_KNOWN_H
 
 /*
  * Estimates over runs: what this process measures goes to the arbiter by the ring of its channel

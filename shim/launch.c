@@ -2,9 +2,6 @@
 #include "launch.h"
 
 #include <errno.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "activity.h"
 #include "capture.h"
@@ -19,85 +16,7 @@
 
 #define SAMPLE_EVERY 64u /* slow paths of a thread to one unasked sample */
 
-_Thread_local struct launch_thread launch_thread;
 struct predict launch_predict;
-
-/* Threads by slot. More threads than slots share the last one. */
-static struct {
-	struct futex_lock lock;
-	uint32_t tid[SLUICE_MAX_SLOTS];
-	_Atomic uint32_t used;
-} threads;
-
-/* ---- threads -------------------------------------------------------------------------------- */
-
-static bool is_alive(uint32_t tid)
-{
-	return syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH;
-}
-
-/* A slot goes on from what its last owner left. */
-static uint32_t slot_of(uint32_t tid)
-{
-	uint32_t slot = SLUICE_MAX_SLOTS - 1;
-
-	for (uint32_t i = 0; i < threads.used; i++) {
-		if (threads.tid[i] == tid)
-			return i;
-	}
-	if (threads.used < SLUICE_MAX_SLOTS - 1) {
-		slot = threads.used++;
-	} else {
-		for (uint32_t i = 0; i < SLUICE_MAX_SLOTS - 1; i++) {
-			if (!is_alive(threads.tid[i])) {
-				slot = i;
-				break;
-			}
-		}
-	}
-	if (slot < SLUICE_MAX_SLOTS - 1)
-		threads.tid[slot] = tid;
-	return slot;
-}
-
-/* More than the slots: numbers of their own, so that each has its own per-thread default stream. */
-static uint32_t number_of(uint32_t slot, uint32_t tid)
-{
-	return slot < SLUICE_MAX_SLOTS - 1 ? slot + 1 : SLUICE_MAX_SLOTS + tid;
-}
-
-uint32_t launch_thread_number(void)
-{
-	struct launch_thread *thread = &launch_thread;
-	int saved = errno;
-
-	if (likely(thread->number))
-		return thread->number;
-	thread->tid = (uint32_t)syscall(SYS_gettid);
-	futex_lock(&threads.lock);
-	thread->number = number_of(slot_of(thread->tid), thread->tid);
-	futex_unlock(&threads.lock);
-	errno = saved;
-	return thread->number;
-}
-
-bool launch_is_alone(void)
-{
-	return atomic_load_explicit(&threads.used, memory_order_relaxed) <= 1;
-}
-
-bool launch_thread_is_gone(uint32_t number)
-{
-	int saved = errno;
-	bool gone;
-
-	futex_lock(&threads.lock);
-	gone = !is_alive(number > SLUICE_MAX_SLOTS ? number - SLUICE_MAX_SLOTS
-						   : threads.tid[number - 1]);
-	futex_unlock(&threads.lock);
-	errno = saved;
-	return gone;
-}
 
 /* ---- seats ------------------------------------------------------------------------------------- */
 
@@ -389,60 +308,10 @@ bool launch_is_gated(CUstream key)
 	return gate && !gate_is_free(gate);
 }
 
-void launch_longest(uint64_t in_flight_ns, struct launch_unit *ret_unit)
-{
-	uint64_t sum_ns = 0;
-
-	*ret_unit = (struct launch_unit){0};
-	for (uint32_t i = 1; i <= LAUNCH_RECENT && sum_ns < in_flight_ns; i++) {
-		uint32_t number =
-			launch_thread.recent[(launch_thread.recents - i) & (LAUNCH_RECENT - 1)];
-		struct predict_entry *entry;
-		uint32_t cost_ns;
-
-		if (!number || number > PREDICT_SLOTS)
-			break;
-		entry = &launch_predict.entry[number - 1];
-		cost_ns = predict_cost_ns(entry);
-		sum_ns += cost_ns;
-		ret_unit->launches++;
-		if (cost_ns <= ret_unit->cost_ns)
-			continue;
-		ret_unit->cost_ns = cost_ns;
-		ret_unit->key = predict_stat_of(&launch_predict, entry)->key;
-	}
-}
-
-void launch_name(struct sample_what what, char *ret_name, size_t size)
-{
-	static const char *const names[] = {
-		[PREDICT_KERNEL] = "a kernel",
-		[PREDICT_GRAPH] = "a graph",
-		[PREDICT_COPY_TO_DEVICE] = "a copy in",
-		[PREDICT_COPY_TO_HOST] = "a copy out",
-		[PREDICT_COPY_DEVICE] = "a copy",
-		[PREDICT_COPY_PEER] = "a peer copy",
-		[PREDICT_COPY] = "a copy",
-		[PREDICT_MEMSET] = "a memset",
-		[PREDICT_PREFETCH] = "a prefetch",
-		[PREDICT_DECOMPRESS] = "a decompression",
-	};
-	const char *name = what.kind == PREDICT_KERNEL ? kernel_name(what.handle) : NULL;
-	size_t length;
-
-	if (!name)
-		name = names[what.kind];
-	length = strnlen(name, size - 1);
-	memset(ret_name, 0, size);
-	memcpy(ret_name, name, length);
-}
-
 void launch_forked(void)
 {
 	collective_forked();
 	graph_forked();
-	threads.lock = (struct futex_lock){0};
-	threads.used = 0;
-	launch_thread = (struct launch_thread){0};
+	launch_threads_forked();
 	launch_predict.lock = (struct futex_lock){0};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_LAUNCH_H
-#define SLUICE_SHIM_LAUNCH_H
+#ifndef SHIM_LAUNCH_H
+#define SHIM_LAUNCH_H
 
 /*
  * The way of a launch (kernel, graph, copy, memset) through the shim:
@@ -72,5 +72,6 @@ void launch_longest(uint64_t in_flight_ns, struct launch_unit *ret_unit);
 void launch_name(struct sample_what what, char *ret_name, size_t size);
 
 void launch_forked(void);
+void launch_threads_forked(void); /* by launch_forked */
 
 #endif

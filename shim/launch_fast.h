@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_LAUNCH_FAST_H
-#define SLUICE_SHIM_LAUNCH_FAST_H
+#ifndef SHIM_LAUNCH_FAST_H
+#define SHIM_LAUNCH_FAST_H
 
 /*
  * The admitted launch: a few loads and compares before a tail call. It reads the seat (which stream

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_LINK_DEVICE_H
-#define SLUICE_SHIM_LINK_DEVICE_H
+#ifndef SHIM_LINK_DEVICE_H
+#define SHIM_LINK_DEVICE_H
 
 /* What the arbiter is told of a GPU, as the driver says it. Any thread; after cuInit. */
 

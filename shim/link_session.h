@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_LINK_SESSION_H
-#define SLUICE_SHIM_LINK_SESSION_H
+#ifndef SHIM_LINK_SESSION_H
+#define SHIM_LINK_SESSION_H
 
 /*
  * The socket and the pages of the session: link.c's inner half. The descriptor lives among the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_MARKER_H
-#define SLUICE_SHIM_MARKER_H
+#ifndef SHIM_MARKER_H
+#define SHIM_MARKER_H
 
 /*
  * The marker words of the channel page: their registration with a context, and which stream has

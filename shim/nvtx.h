@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_NVTX_H
-#define SLUICE_SHIM_NVTX_H
+#ifndef SHIM_NVTX_H
+#define SHIM_NVTX_H
 
 /*
  * NVTX calls this library as an injection (NVTX_INJECTION64_PATH, set by `sluice run`): process

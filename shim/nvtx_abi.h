@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_NVTX_ABI_H
-#define SLUICE_SHIM_NVTX_ABI_H
+#ifndef SHIM_NVTX_ABI_H
+#define SHIM_NVTX_ABI_H
 
 /*
  * What of NVTX 3's interface to injection libraries the shim takes part in, declared here since its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_PREDICT_H
-#define SLUICE_SHIM_PREDICT_H
+#ifndef SHIM_PREDICT_H
+#define SHIM_PREDICT_H
 
 /*
  * How long a launch will occupy the GPU, by what it launches: one entry for each (function, grid,

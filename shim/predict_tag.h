@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_PREDICT_TAG_H
-#define SLUICE_SHIM_PREDICT_TAG_H
+#ifndef SHIM_PREDICT_TAG_H
+#define SHIM_PREDICT_TAG_H
 
 /*
  * What a launch is known by within a process: a 64-bit tag, and what to guess of it until it has

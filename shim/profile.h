@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_PROFILE_H
-#define SLUICE_SHIM_PROFILE_H
+#ifndef SHIM_PROFILE_H
+#define SHIM_PROFILE_H
 
 /*
  * Exact durations of all kernels from CUPTI, where `sluice run --profile` asks for them: they go

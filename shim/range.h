@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_RANGE_H
-#define SLUICE_SHIM_RANGE_H
+#ifndef SHIM_RANGE_H
+#define SHIM_RANGE_H
 
 /*
  * Ranges that the program opens when a request arrives and closes when it is answered, from any

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_REQUEST_H
-#define SLUICE_SHIM_REQUEST_H
+#ifndef SHIM_REQUEST_H
+#define SHIM_REQUEST_H
 
 /*
  * Requests of a latency-critical tenant: from the first launch after idle to the call that shows

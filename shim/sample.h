@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_SAMPLE_H
-#define SLUICE_SHIM_SAMPLE_H
+#ifndef SHIM_SAMPLE_H
+#define SHIM_SAMPLE_H
 
 /*
  * Measuring launches: an event on each side, read at some later slow path. A sample is clean when

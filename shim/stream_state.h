@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_STREAM_STATE_H
-#define SLUICE_SHIM_STREAM_STATE_H
+#ifndef SHIM_STREAM_STATE_H
+#define SHIM_STREAM_STATE_H
 
 /*
  * What the shim knows of each stream: predicted work submitted and seen complete, and how that is

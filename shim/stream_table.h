@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_STREAM_TABLE_H
-#define SLUICE_SHIM_STREAM_TABLE_H
+#ifndef SHIM_STREAM_TABLE_H
+#define SHIM_STREAM_TABLE_H
 
 /*
  * The states of streams, by name. Look-ups take no lock and may miss what is being given another

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_SYNC_H
-#define SLUICE_SHIM_SYNC_H
+#ifndef SHIM_SYNC_H
+#define SHIM_SYNC_H
 
 /*
  * What a synchronising call shows: before it, what the streams in question have been given is

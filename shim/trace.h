@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_TRACE_H
-#define SLUICE_SHIM_TRACE_H
+#ifndef SHIM_TRACE_H
+#define SHIM_TRACE_H
 
 /*
  * The trace ring of the channel page, for `sluice plan --record`: each launch, and each call that

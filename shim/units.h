@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_UNITS_H
-#define SLUICE_SHIM_UNITS_H
+#ifndef SHIM_UNITS_H
+#define SHIM_UNITS_H
 
 /*
  * The names of launch units: noted when a unit is first met, since its handle may be gone when

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_WATCH_H
-#define SLUICE_SHIM_WATCH_H
+#ifndef SHIM_WATCH_H
+#define SHIM_WATCH_H
 
 /*
  * The watch thread of a latency process, which asks the driver whether a request has ended that the

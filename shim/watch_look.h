@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SLUICE_SHIM_WATCH_LOOK_H
-#define SLUICE_SHIM_WATCH_LOOK_H
+#ifndef SHIM_WATCH_LOOK_H
+#define SHIM_WATCH_LOOK_H
 
 /*
  * What the watch thread sees when it looks. Apart from the thread, so that a test can look without
