@@ -7,7 +7,15 @@
 #define MEMORY_NS 200000000ull
 #define FORGET_NS 1000000000ull
 #define ALL (1ll << 20)
-#define QUANTUM_RATIO 4u /* of what is usual at most: others may be far off by a charge */
+#define QUANTUM_RATIO 4u   /* of what is usual at most: others may be far off by a charge */
+#define FAR_NS (1ll << 44) /* no further: sums of it fit */
+
+static int64_t lag_from_base_ns(const struct lag *lag, const struct share *share)
+{
+	int64_t from_ns = (int64_t)(share->virtual_ns - lag->base_ns);
+
+	return from_ns > FAR_NS ? FAR_NS : from_ns < -FAR_NS ? -FAR_NS : from_ns;
+}
 
 struct lag lag_survey(const struct engine *engine, const struct device *device)
 {
@@ -19,7 +27,7 @@ struct lag lag_survey(const struct engine *engine, const struct device *device)
 			engine->tenant[t] ? &engine->tenant[t]->on[device->index] : NULL;
 		if (!share || !share->busy)
 			continue;
-		sum += (int64_t)(share->virtual_ns - lag.base_ns) * share->entitled_permille;
+		sum += lag_from_base_ns(&lag, share) * share->entitled_permille;
 		lag.weight += share->entitled_permille;
 	}
 	if (lag.weight)
@@ -29,7 +37,7 @@ struct lag lag_survey(const struct engine *engine, const struct device *device)
 
 int64_t lag_ns(const struct lag *lag, const struct share *share, uint64_t more_ns)
 {
-	int64_t behind_ns = lag->mean_ns - (int64_t)(share->virtual_ns - lag->base_ns);
+	int64_t behind_ns = lag->mean_ns - lag_from_base_ns(lag, share);
 
 	return behind_ns * share->entitled_permille / ENTITLE_WHOLE - (int64_t)more_ns;
 }
@@ -40,10 +48,11 @@ uint64_t lag_quantum_ns(const struct lag *lag, const struct device *device,
 {
 	int64_t ahead_ns = (int64_t)lag_ahead_ns(device);
 	int64_t room_ns = lag_ns(lag, share, 0) + ahead_ns;
-	uint32_t others = lag->weight - share->entitled_permille;
+	uint32_t others;
 
 	if (lag->weight <= share->entitled_permille)
 		return 0;
+	others = lag->weight - share->entitled_permille;
 	if (room_ns < ahead_ns / 2)
 		room_ns = ahead_ns / 2;
 	if (room_ns > ahead_ns * QUANTUM_RATIO)

@@ -113,6 +113,25 @@ START_TEST(a_turn_has_a_least_and_a_most)
 }
 END_TEST
 
+/* Whatever was charged: sums of it are numbers still. */
+START_TEST(far_away_is_far_enough)
+{
+	static const uint64_t used_ns[TENANTS] = {0};
+	struct lag lag;
+
+	begin(used_ns);
+	device->left = 1 << 20;
+	for (uint32_t t = 0; t < 3; t++)
+		share_of(t)->virtual_ns = (uint64_t)INT64_MAX - t;
+	lag = lag_survey(engine, device);
+	ck_assert_int_gt(lag_ns(&lag, share_of(3), 0), 0);
+	for (uint32_t t = 0; t < 3; t++)
+		ck_assert_int_lt(lag_ns(&lag, share_of(t), 0), 0);
+	ck_assert_uint_eq(lag_quantum_ns(&lag, device, share_of(3)), 4 * LAG_AHEAD_NS * 1000 / 900);
+	end();
+}
+END_TEST
+
 static bool is_member(const struct gate *gate)
 {
 	return !gate->process->latency;
@@ -161,6 +180,7 @@ int main(void)
 	tcase_add_test(tcase, lags_are_gpu_time_and_sum_to_zero);
 	tcase_add_test(tcase, a_turn_ends_ahead_by_as_much);
 	tcase_add_test(tcase, a_turn_has_a_least_and_a_most);
+	tcase_add_test(tcase, far_away_is_far_enough);
 	tcase_add_test(tcase, the_less_is_left_the_shorter);
 	suite_add_tcase(suite, tcase);
 	runner = srunner_create(suite);
