@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "support/core_world.h"
+#include "support/slo_world.h"
 
 #define COST_NS (200 * WORLD_MS / 1000)
 
@@ -272,6 +273,46 @@ START_TEST(a_latency_tenant_in_between_does_not_spoil_it)
 }
 END_TEST
 
+/* Of a latency tenant requests are what is slowed, and its target is what judges. */
+START_TEST(a_latency_tenant_is_judged_by_its_target)
+{
+	for (uint32_t other = 0; other < 2; other++) {
+		struct event_tenant set = slo_plain();
+		struct slo_world *slo = slo_begin(1, true, false);
+		struct engine_slo report;
+		struct engine_pair pair;
+
+		set.target_over_permille = 500;
+		set.target_arrival = true;
+		slo_serve(slo, 7 * SLO_MS, 500, set);
+		ck_assert(!engine_pair_report(slo->engine, 0, SLO_LOOP, 0, &pair));
+		slo_run(slo, 3000);
+		report = slo_report_of(slo, 0);
+		ck_assert(engine_pair_report(slo->engine, 0, SLO_LOOP, 0, &pair));
+		assert_near(pair.xi_permille,
+			    (uint32_t)(report.arrival_ns * 1000 / report.arrival_alone_ns), 1);
+		ck_assert_uint_ge(pair.xi_permille, 1000);
+		ck_assert_uint_eq(pair.samples, report.pairs);
+		ck_assert_int_eq(pair.verdict, PAIR_SHARE);
+		ck_assert(!engine_pair_report(slo->engine, SLO_LOOP, 0, 0, &pair));
+		/* Half of what it has alone: nothing could meet that. */
+		if (!other) {
+			set.target_over_permille = 0;
+			set.target_ns = report.arrival_alone_ns / 2;
+			slo_event(slo, (struct event){.kind = EVENT_TENANT, .tenant_set = set});
+			ck_assert(engine_pair_report(slo->engine, 0, SLO_LOOP, 0, &pair));
+			ck_assert_int_eq(pair.verdict, PAIR_WAIT);
+			slo_end(slo);
+			continue;
+		}
+		/* Of two others nobody knows whose work it met. */
+		slo_join(slo, SLO_LOOP + 1, false, slo_plain());
+		ck_assert(!engine_pair_report(slo->engine, 0, SLO_LOOP, 0, &pair));
+		slo_end(slo);
+	}
+}
+END_TEST
+
 /* ---- lives, bounds and lies ------------------------------------------------------------------ */
 
 START_TEST(who_goes_is_forgotten)
@@ -381,6 +422,7 @@ int main(void)
 	tcase_add_test(pairs, three_run_side_by_side);
 	tcase_add_test(pairs, one_that_rests_is_no_partner);
 	tcase_add_test(pairs, a_latency_tenant_in_between_does_not_spoil_it);
+	tcase_add_test(pairs, a_latency_tenant_is_judged_by_its_target);
 	suite_add_tcase(suite, pairs);
 	tcase_set_timeout(lives, 60);
 	tcase_add_test(lives, who_goes_is_forgotten);
