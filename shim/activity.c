@@ -260,6 +260,21 @@ void activity_settle(void)
 	futex_unlock(&gate->lock);
 }
 
+/* Work that is marked now is marked in the new page. */
+static void own_settle(uint32_t index, const struct sluice_msg_activity *about)
+{
+	struct gate *gate = gate_at(index);
+
+	futex_lock(&gate->lock);
+	if (index == about->device)
+		state.own_device[index] = about->owner_device;
+	if (gate->marked)
+		own_change(own_device(gate), gate->marked);
+	if (index == about->device)
+		idle_set(gate);
+	futex_unlock(&gate->lock);
+}
+
 int activity_own(const struct sluice_msg_activity *about, int fd)
 {
 	int result = is_valid(about) ? place_reserve() : -EINVAL;
@@ -272,25 +287,12 @@ int activity_own(const struct sluice_msg_activity *about, int fd)
 	if (result)
 		return result;
 	madvise(address, PLACE, MADV_DONTFORK);
-	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
-		struct gate *gate = gate_at(i);
-
-		futex_lock(&gate->lock);
-		if (!state.own)
-			state.own_device[i] = i;
-		if (i == about->device)
-			state.own_device[i] = about->owner_device;
-		if (i == SLUICE_MAX_DEVICES - 1)
-			state.own = address;
-		if (gate->marked)
-			own_change(
-				&((struct sluice_activity *)address)->device[state.own_device[i]],
-				gate->marked);
-		futex_unlock(&gate->lock);
-	}
-	futex_lock(&gate_at(about->device)->lock);
-	idle_set(gate_at(about->device));
-	futex_unlock(&gate_at(about->device)->lock);
+	for (uint32_t i = 0; !state.own && i < SLUICE_MAX_DEVICES; i++)
+		state.own_device[i] = i;
+	/* Before the marks: one that is cleared meanwhile must find the page. */
+	state.own = address;
+	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
+		own_settle(i, about);
 	return 0;
 }
 
