@@ -10,6 +10,7 @@
  * or that the link goes on without it (played as a copy).
  */
 
+#include "core/engine.h"
 #include "plan/suites/order_run.h"
 #include "plan/suites/orders.h"
 
@@ -25,7 +26,18 @@
 
 enum exchange { COPIES, STOPS, GOES_ON };
 
-enum { COPIES_WORK, COPIES_LEAST, STOPS_WORK, GOES_ON_WORK, MPS_WORK };
+/* Each a figure, in this order; then the lesser part of the first. */
+static const struct gap_case {
+	enum exchange exchange;
+	enum suite_mode mode;
+	enum pairs_test pairs;
+} cases[] = {
+	{COPIES, SUITE_TIME, PAIRS_ALWAYS},  {STOPS, SUITE_TIME, PAIRS_ALWAYS},
+	{GOES_ON, SUITE_TIME, PAIRS_ALWAYS}, {COPIES, SUITE_MPS, PAIRS_ALWAYS},
+	{COPIES, SUITE_MPS, PAIRS_PROGRESS},
+};
+
+#define CASES (sizeof(cases) / sizeof(cases[0]))
 
 static uint32_t exchange_ops(enum exchange exchange, struct workload_op *op)
 {
@@ -61,15 +73,16 @@ static int make_loop(enum exchange exchange, uint32_t sms, struct workload **ret
 
 /* Iterations a second of the loops, and the lesser part of both. */
 static int rate_of(const struct order_terms *terms, const struct workload *loop,
-		   enum suite_mode mode, uint32_t loops, bool with, double *ret_rate,
+		   const struct gap_case *gap, uint32_t loops, bool with, double *ret_rate,
 		   double *ret_least)
 {
-	struct order_run run = {.policy = "share",
-				.setting = {{"copies", with}, {"collectives", with}},
-				.device = terms->catalog->device[mode],
-				.seed = terms->seed,
-				.end_ns = terms->quick ? QUICK_NS : RUN_NS,
-				.tenants = loops};
+	struct order_run run = {
+		.policy = "share",
+		.setting = {{"copies", with}, {"collectives", with}, {"pairs", gap->pairs}},
+		.device = terms->catalog->device[gap->mode],
+		.seed = terms->seed,
+		.end_ns = terms->quick ? QUICK_NS : RUN_NS,
+		.tenants = loops};
 	double least = -1;
 	int r;
 
@@ -90,17 +103,17 @@ static int rate_of(const struct order_terms *terms, const struct workload *loop,
 }
 
 /* Both together, of one alone: 1 is one after the other. */
-static int work_of(const struct order_terms *terms, enum exchange exchange, enum suite_mode mode,
-		   bool with, double *ret_work, double *ret_least)
+static int work_of(const struct order_terms *terms, const struct gap_case *gap, bool with,
+		   double *ret_work, double *ret_least)
 {
 	struct workload *loop = NULL;
 	double alone = 0, both = 0;
-	int r = make_loop(exchange, terms->catalog->device[mode].sms, &loop);
+	int r = make_loop(gap->exchange, terms->catalog->device[gap->mode].sms, &loop);
 
 	if (!r)
-		r = rate_of(terms, loop, mode, 1, with, &alone, ret_least);
+		r = rate_of(terms, loop, gap, 1, with, &alone, ret_least);
 	if (!r)
-		r = rate_of(terms, loop, mode, 2, with, &both, ret_least);
+		r = rate_of(terms, loop, gap, 2, with, &both, ret_least);
 	workload_free(loop);
 	*ret_work = alone > 0 ? both / alone : 0;
 	return r;
@@ -108,16 +121,13 @@ static int work_of(const struct order_terms *terms, enum exchange exchange, enum
 
 static int play(const struct order_terms *terms, enum order_side side, double *ret_value)
 {
-	bool with = side == ORDER_WITH;
 	double least;
-	int r = work_of(terms, COPIES, SUITE_TIME, with, &ret_value[COPIES_WORK],
-			&ret_value[COPIES_LEAST]);
+	int r = 0;
 
-	if (!r)
-		r = work_of(terms, STOPS, SUITE_TIME, with, &ret_value[STOPS_WORK], &least);
-	if (!r)
-		r = work_of(terms, GOES_ON, SUITE_TIME, with, &ret_value[GOES_ON_WORK], &least);
-	return r ? r : work_of(terms, COPIES, SUITE_MPS, with, &ret_value[MPS_WORK], &least);
+	for (uint32_t i = 0; !r && i < CASES; i++)
+		r = work_of(terms, &cases[i], side == ORDER_WITH, &ret_value[i],
+			    i ? &least : &ret_value[CASES]);
+	return r;
 }
 
 const struct order_scene order_gaps = {
@@ -127,13 +137,13 @@ const struct order_scene order_gaps = {
 		"a turn ends where its holder has nothing in flight but large copies, and those go "
 		"in others' turns: two data-parallel loops, steps of both over one's alone",
 	.is_default = true,
-	.why = "SMs work while copy engines do; collectives do not count as copies, since where "
-	       "their "
+	.why = "SMs work while copy engines do; collectives do not count as copies: where their "
 	       "kernels are time-sliced nothing is gained, and their peers wait longer",
 	.figure = {{"copies_time_slices", ORDER_GAIN, false, 50},
-		   {"least_share", ORDER_GUARD, false, 50},
 		   {"collectives_that_stop", ORDER_SHOWN, false, 0},
 		   {"collectives_that_go_on", ORDER_SHOWN, false, 0},
-		   {"copies_mps", ORDER_GUARD, false, 10}},
+		   {"copies_mps", ORDER_GUARD, false, 10},
+		   {"copies_mps_pair_test", ORDER_SHOWN, false, 0},
+		   {"least_share", ORDER_GUARD, false, 50}},
 	.play = play,
 };
