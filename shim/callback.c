@@ -160,13 +160,6 @@ static bool note(const struct callback *own)
 	return result != SYNC_BUSY;
 }
 
-/* Its work has failed: that it is over as well, the driver must be asked. */
-static bool note_failure(const struct callback *own)
-{
-	watch_ask(own->of->gate);
-	return true;
-}
-
 /* Notes what it shows, and frees its place. False: it is nobody's any more. */
 static bool run(callback_token token, CUresult status, struct callback *ret_own)
 {
@@ -181,13 +174,16 @@ static bool run(callback_token token, CUresult status, struct callback *ret_own)
 	futex_unlock(&callbacks.lock);
 	if (!callback)
 		return false;
-	if (status == CUDA_SUCCESS ? note(ret_own) : note_failure(ret_own)) {
+	/* Its work has failed: that it is over as well, the driver must be asked. */
+	if (status != CUDA_SUCCESS)
+		watch_ask(ret_own->of->gate);
+	if (status != CUDA_SUCCESS || note(ret_own)) {
 		set_state(callback, CALLBACK_FREE);
-		return true;
+	} else {
+		set_state(callback, CALLBACK_LEFT);
+		atomic_store_explicit(&callbacks.is_left, true, memory_order_release);
+		watch_wake();
 	}
-	set_state(callback, CALLBACK_LEFT);
-	atomic_store_explicit(&callbacks.is_left, true, memory_order_release);
-	watch_wake();
 	return true;
 }
 

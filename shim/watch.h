@@ -9,7 +9,8 @@
  * (request.h), to the next look.
  *
  * It takes no signal, makes no context, and asks nothing once the process ends: whatever it does when
- * it is awake is under a lock that the exit waits for, and that keeps contexts from going meanwhile.
+ * it is awake is under a lock that the exit waits for (100 ms at most: a driver call that hangs does not
+ * keep a process from its end), and that keeps contexts from going meanwhile.
  * Order of locks: that one, gate->lock, a stream's. A child of fork has none until it attaches.
  */
 

@@ -62,7 +62,10 @@ void lately_tick(struct arbiter *arbiter)
 	for (uint32_t t = 0; t < CORE_MAX_TENANTS; t++) {
 		struct tenant_entry *entry = &arbiter->tenant[t];
 
-		for (uint32_t d = 0; entry->used && entry->processes && d < CORE_MAX_DEVICES; d++) {
+		if (!entry->used || !entry->processes ||
+		    entry->conf.tenant_class != SLUICE_LATENCY_CRITICAL)
+			continue;
+		for (uint32_t d = 0; d < CORE_MAX_DEVICES; d++) {
 			if (arbiter->device[d].used)
 				look(arbiter, entry, d);
 		}

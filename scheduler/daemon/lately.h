@@ -3,7 +3,7 @@
 #define DAEMON_LATELY_H
 
 /*
- * A tenant's latencies of the last minute or two in which it had requests: what its processes have
+ * A latency tenant's latencies of the last minute or two in which it had requests: what its processes have
  * counted since the arbiter began, less what they had counted then. After a new version of a server
  * has come, or the load has changed, the sum over hours says little. Single thread.
  */

@@ -121,7 +121,8 @@ void grant_write(struct process *process, uint32_t local, const struct grant *gr
 void grant_nudge(struct process *process, uint32_t local);
 /* Something waits on the socket. */
 void grant_bump_mail(struct process *process);
-/* Which activity counts: sets the slot's generation. 0: none. */
+/* Which activity counts: sets the slot's generation, 0: none; and its epoch at which the owner stands
+ * still, 0: it does not. */
 void grant_set_activity(struct process *process, uint32_t local, uint32_t slot, uint32_t generation,
 			uint32_t still_epoch);
 

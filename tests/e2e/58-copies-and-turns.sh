@@ -20,9 +20,11 @@ begin large under copies -- "$programs/worker" copies 16
 goes_on large
 first=$(at large)
 until=$(($(at computes) + 20))
-while [ "$(at computes)" -lt $until ]; do
-	sleep 0.1
-done
+has_computed()
+{
+	[ "$(at computes)" -ge $until ]
+}
+wait_until 'twenty more kernels' has_computed
 # 16 MiB take some 2 ms, a kernel 100. With turns of its own, of a few ms each, it would make about two a
 # round of four kernels.
 copies=$(($(at large) - first))

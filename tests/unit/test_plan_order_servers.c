@@ -7,6 +7,7 @@
 
 #include "plan/arrivals.h"
 #include "plan/order.h"
+#include "plan/residency.h"
 #include "plan/workload.h"
 #include "plan/world.h"
 

@@ -181,7 +181,6 @@ START_TEST(test_a_good_one)
 }
 END_TEST
 
-/* Two lists of two: four orders, in the order in which they are written. */
 /* Its kernels take two waves there, or one: quotas and loads are of that device's time. */
 START_TEST(test_workloads_are_stated_on_the_device)
 {
@@ -201,6 +200,7 @@ START_TEST(test_workloads_are_stated_on_the_device)
 }
 END_TEST
 
+/* Two lists of two: four orders, in the order in which they are written. */
 START_TEST(test_sweeps_are_multiplied)
 {
 	static const char *const label[] = {"native on MPS",

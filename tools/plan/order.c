@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/order.h"
 
-#include "core/shed.h"
+#include "plan/shed.h"
 
 /* What the simple rules compare: the least goes first. */
 static uint64_t key_of(enum order_rule rule, const struct order_candidate *candidate)

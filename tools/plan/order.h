@@ -3,26 +3,19 @@
 #define PLAN_ORDER_H
 
 /*
- * The rules of policy `order`, and the names of policy `residency`'s, numbered as their option
- * `rule` is. Pure.
+ * The rules of policy `order`, numbered as its option `rule` is. Pure.
  */
 
 #include <stdint.h>
 
-#include "core/slo_order.h"
+#include "plan/slo_order.h"
 
 enum order_rule {
 	ORDER_FIFO,	/* the oldest request, to its end */
 	ORDER_SHORTEST, /* the shortest profile, to its end */
-	ORDER_SLO,	/* the score of core/slo_order.h */
+	ORDER_SLO,	/* the score of slo_order.h */
 	ORDER_EDF,	/* the earliest deadline */
-	ORDER_SHED,	/* of those that can be met together (core/shed.h), the rest last */
-};
-
-enum residency_rule {
-	RESIDENCY_ARRIVAL, /* the oldest request's; the least recently used one goes */
-	RESIDENCY_WEIGHT,  /* ESFF's weights, compared with that of who would go */
-	RESIDENCY_GAIN,	   /* core/residency.h */
+	ORDER_SHED,	/* of those that can be met together (shed.h), the rest last */
 };
 
 /* A request that wants to run. */

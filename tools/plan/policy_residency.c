@@ -13,8 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/residency.h"
-#include "plan/order.h"
+#include "plan/residency.h"
 #include "plan/policies.h"
 #include "plan/workload.h"
 #include "plan/world.h"

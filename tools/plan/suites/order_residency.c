@@ -6,7 +6,7 @@
  */
 
 #include "plan/metrics.h"
-#include "plan/order.h"
+#include "plan/residency.h"
 #include "plan/suites/order_run.h"
 #include "plan/suites/orders.h"
 

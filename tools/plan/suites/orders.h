@@ -19,8 +19,8 @@ enum order_side { ORDER_WITHOUT, ORDER_WITH };
 
 /* What a figure is for. */
 enum order_use {
-	ORDER_GAIN,  /* what the paper promises: must be better by gain_permille, in each seed */
-	ORDER_GUARD, /* must not be worse by more than worse_permille, in the mean */
+	ORDER_GAIN,  /* what the paper promises: must be better by `permille`, in each seed */
+	ORDER_GUARD, /* must not be worse by more than `permille`, in the mean */
 	ORDER_SHOWN, /* judged by nobody */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shed.h"
+#include "plan/shed.h"
 
 #include <assert.h>
 

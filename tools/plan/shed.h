@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CORE_SHED_H
-#define CORE_SHED_H
+#ifndef PLAN_SHED_H
+#define PLAN_SHED_H
 
 /*
  * On overload: which requests still meet their deadlines, and which are better given up at once,

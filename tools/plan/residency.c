@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "residency.h"
+#include "plan/residency.h"
 
 #include <assert.h>
 

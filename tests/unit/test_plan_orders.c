@@ -4,9 +4,9 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "core/residency.h"
-#include "core/shed.h"
-#include "core/slo_order.h"
+#include "plan/residency.h"
+#include "plan/shed.h"
+#include "plan/slo_order.h"
 
 #define MS 1000000ull
 #define S 1000000000ull
@@ -345,7 +345,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("orders");
-	TCase *tcase = tcase_create("core");
+	TCase *tcase = tcase_create("rules");
 	SRunner *runner;
 	int failed;
 

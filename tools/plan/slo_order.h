@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CORE_SLO_ORDER_H
-#define CORE_SLO_ORDER_H
+#ifndef PLAN_SLO_ORDER_H
+#define PLAN_SLO_ORDER_H
 
 /*
  * Which of several latency tenants' requests goes on, where they take turns on one device: the

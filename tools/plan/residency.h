@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef CORE_RESIDENCY_H
-#define CORE_RESIDENCY_H
+#ifndef PLAN_RESIDENCY_H
+#define PLAN_RESIDENCY_H
 
 /*
  * Which model's weights are brought in when not all of them fit on the device, and which go, after
@@ -24,6 +24,13 @@
 
 #define RESIDENCY_MOST 64u
 #define RESIDENCY_NONE UINT32_MAX
+
+/* Policy `residency`'s option `rule`. */
+enum residency_rule {
+	RESIDENCY_ARRIVAL, /* the oldest request's; the least recently used one goes */
+	RESIDENCY_WEIGHT,  /* ESFF's weights, compared with that of who would go */
+	RESIDENCY_GAIN,	   /* that below */
+};
 
 struct residency_model {
 	uint64_t bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "slo_order.h"
+#include "plan/slo_order.h"
 
 #include <stdbool.h>
 
