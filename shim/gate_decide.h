@@ -14,7 +14,7 @@
 
 /* A copy between host and device of so many bytes is a large one: it keeps a copy engine busy, and
  * no SM, for longer than a change of turn takes. */
-#define GATE_LARGE_COPY (1u << 20)
+#define GATE_LARGE_COPY_BYTES (1u << 20)
 
 /* What a decision is made of. */
 struct gate_view {

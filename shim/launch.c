@@ -158,7 +158,7 @@ static struct predict_entry *launch_entry(uint64_t tag, uint32_t guess_ns, struc
 static bool is_large_copy(struct sample_what what)
 {
 	return (what.kind == PREDICT_COPY_TO_DEVICE || what.kind == PREDICT_COPY_TO_HOST) &&
-	       what.size >= GATE_LARGE_COPY;
+	       what.size >= GATE_LARGE_COPY_BYTES;
 }
 
 /* One that may be what others run and wait for is never held, but by a pause. */

@@ -311,10 +311,10 @@ enum sluice_pair_verdict {
 struct sluice_msg_status_pair {
 	struct sluice_msg_header header;
 	uint32_t device;
-	uint32_t xi_permille; /* slowdown against alone; 0: not known */
-	uint32_t samples;     /* of 10 ms; latency tenants: requests */
-	uint32_t verdict;     /* enum sluice_pair_verdict */
-	uint32_t turns;	      /* 1: the two take turns now */
+	uint32_t slowdown_permille; /* slowdown against alone; 0: not known */
+	uint32_t samples;	    /* of 10 ms; latency tenants: requests */
+	uint32_t verdict;	    /* enum sluice_pair_verdict */
+	uint32_t turns;		    /* 1: the two take turns now */
 	uint32_t reserved;
 	char tenant[SLUICE_NAME_MAX];
 	char partner[SLUICE_NAME_MAX];

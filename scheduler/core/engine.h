@@ -209,8 +209,8 @@ enum pair_verdict { PAIR_UNKNOWN, PAIR_SHARE, PAIR_WAIT };
 
 /* A tenant beside another one, on a device. */
 struct engine_pair {
-	uint32_t xi_permille; /* its slowdown; 0: not known */
-	uint32_t samples;     /* of 10 ms, beside that one; latency tenants: requests */
+	uint32_t slowdown_permille; /* its slowdown; 0: not known */
+	uint32_t samples;	    /* of 10 ms, beside that one; latency tenants: requests */
 	enum pair_verdict verdict;
 	bool turns; /* the two take turns now */
 };

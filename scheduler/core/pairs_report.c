@@ -15,7 +15,7 @@ static bool report_learned(const struct engine *engine, uint32_t tenant, uint32_
 	if (!beside || !beside->beside.total)
 		return false;
 	*ret_pair = (struct engine_pair){
-		.xi_permille = pair_xi(engine, device, tenant, partner, &sure),
+		.slowdown_permille = pair_xi(engine, device, tenant, partner, &sure),
 		.samples = beside->beside.total,
 		.verdict = pair_judge(engine, engine->device[device], tenant, partner, turns),
 		.turns = turns};
@@ -60,12 +60,13 @@ static bool report_latency(const struct engine *engine, uint32_t tenant, uint32_
 		xi = PAIRS_XI_MAX;
 	target_ns = set->target_over_permille ? alone_ns / 1000 * (1000 + set->target_over_permille)
 					      : set->target_ns;
-	*ret_pair = (struct engine_pair){.xi_permille = xi < 1000 ? 1000 : (uint32_t)xi,
+	*ret_pair = (struct engine_pair){.slowdown_permille = xi < 1000 ? 1000 : (uint32_t)xi,
 					 .samples = slo.pairs};
 	if (target_ns)
-		ret_pair->verdict = pairs_meets_target(ret_pair->xi_permille, alone_ns, target_ns)
-					    ? PAIR_SHARE
-					    : PAIR_WAIT;
+		ret_pair->verdict =
+			pairs_meets_target(ret_pair->slowdown_permille, alone_ns, target_ns)
+				? PAIR_SHARE
+				: PAIR_WAIT;
 	return true;
 }
 

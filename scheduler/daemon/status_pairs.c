@@ -16,7 +16,7 @@ static int status_pair(struct connection *connection, uint32_t tenant, uint32_t 
 
 	if (!engine_pair_report(arbiter->engine, tenant, partner, device, &pair))
 		return 0;
-	row.xi_permille = pair.xi_permille;
+	row.slowdown_permille = pair.slowdown_permille;
 	row.samples = pair.samples;
 	row.verdict = pair.verdict;
 	row.turns = pair.turns;

@@ -144,14 +144,14 @@ START_TEST(pairs_are_a_matrix)
 		{.device = 0,
 		 .tenant = "train",
 		 .partner = "batch",
-		 .xi_permille = 3333,
+		 .slowdown_permille = 3333,
 		 .samples = 24,
 		 .verdict = SLUICE_PAIR_WAIT,
 		 .turns = 1},
 		{.device = 0,
 		 .tenant = "batch",
 		 .partner = "train",
-		 .xi_permille = 1049,
+		 .slowdown_permille = 1049,
 		 .samples = 7,
 		 .verdict = 99},
 		{.device = 0, .tenant = "chat", .partner = "train", .samples = 1},
@@ -187,7 +187,7 @@ START_TEST(wide_matrices_come_in_parts)
 	for (uint32_t i = 0; i < 20; i++) {
 		memcpy(pair[i].tenant, "train", 6);
 		snprintf(pair[i].partner, sizeof(pair[i].partner), "p%u", i);
-		pair[i].xi_permille = 1000 + i * 10;
+		pair[i].slowdown_permille = 1000 + i * 10;
 	}
 	text = pairs_text(&status);
 	second = strstr(text, "TENANT");
@@ -207,7 +207,7 @@ START_TEST(pairs_in_json)
 		{.device = 1,
 		 .tenant = "train",
 		 .partner = "batch",
-		 .xi_permille = 2500,
+		 .slowdown_permille = 2500,
 		 .samples = 24,
 		 .verdict = SLUICE_PAIR_SHARE},
 		{.tenant = "batch", .partner = "train", .turns = 1},

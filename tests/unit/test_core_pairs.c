@@ -123,7 +123,7 @@ START_TEST(two_that_lose_together_take_turns)
 	world.beside_permille = 600;
 	run_for(3 * WORLD_S);
 	for (uint32_t i = 0; i < 2; i++) {
-		assert_near(pair_of(i, 1 - i).xi_permille, 3333, 5);
+		assert_near(pair_of(i, 1 - i).slowdown_permille, 3333, 5);
 		ck_assert_int_eq(pair_of(i, 1 - i).verdict, PAIR_WAIT);
 		ck_assert(pair_of(i, 1 - i).turns);
 	}
@@ -147,7 +147,7 @@ START_TEST(two_that_gain_together_run_side_by_side)
 	/* Seen alone for a moment, in turns; for the next minutes nobody is closed. */
 	ck_assert_uint_ge(run_for(290 * WORLD_S), 1390);
 	ck_assert_uint_eq(world.changes, changes);
-	assert_near(pair_of(0, 1).xi_permille, 1429, 5);
+	assert_near(pair_of(0, 1).slowdown_permille, 1429, 5);
 	ck_assert_int_eq(pair_of(0, 1).verdict, PAIR_SHARE);
 	run_for(12 * WORLD_S);
 	ck_assert_uint_gt(world.changes, changes);
@@ -171,7 +171,7 @@ START_TEST(always_is_always)
 	ck_assert(!pair_of(0, 1).turns);
 	ck_assert(!engine_has_turns(world.engine, 0));
 	/* Shown all the same, against predictions; but never seen alone. */
-	assert_near(pair_of(0, 1).xi_permille, 3333, 5);
+	assert_near(pair_of(0, 1).slowdown_permille, 3333, 5);
 	ck_assert_int_eq(pair_of(0, 1).verdict, PAIR_UNKNOWN);
 	ck_assert_int_eq(world_event(&world, (struct event){.kind = EVENT_PAIRS, .pairs = 77}),
 			 -EINVAL);
@@ -265,7 +265,7 @@ START_TEST(a_latency_tenant_in_between_does_not_spoil_it)
 	proc->burst_ns = 2 * WORLD_MS;
 	proc->rest_ns = 30 * WORLD_MS;
 	run_for(4 * WORLD_S);
-	assert_near(pair_of(0, 1).xi_permille, 3333, 6);
+	assert_near(pair_of(0, 1).slowdown_permille, 3333, 6);
 	ck_assert_int_eq(pair_of(0, 1).verdict, PAIR_WAIT);
 	ck_assert(pair_of(0, 1).turns);
 	ck_assert(!is_known(0, 2));
@@ -289,9 +289,9 @@ START_TEST(a_latency_tenant_is_judged_by_its_target)
 		slo_run(slo, 3000);
 		report = slo_report_of(slo, 0);
 		ck_assert(engine_pair_report(slo->engine, 0, SLO_LOOP, 0, &pair));
-		assert_near(pair.xi_permille,
+		assert_near(pair.slowdown_permille,
 			    (uint32_t)(report.arrival_ns * 1000 / report.arrival_alone_ns), 1);
-		ck_assert_uint_ge(pair.xi_permille, 1000);
+		ck_assert_uint_ge(pair.slowdown_permille, 1000);
 		ck_assert_uint_eq(pair.samples, report.pairs);
 		ck_assert_int_eq(pair.verdict, PAIR_SHARE);
 		ck_assert(!engine_pair_report(slo->engine, SLO_LOOP, 0, 0, &pair));
@@ -376,8 +376,8 @@ START_TEST(lies_make_no_nonsense)
 
 			if (!engine_pair_report(world.engine, t, 1 - t, 0, &pair))
 				continue;
-			ck_assert_uint_ge(pair.xi_permille, 1000);
-			ck_assert_uint_le(pair.xi_permille, PAIRS_XI_MAX);
+			ck_assert_uint_ge(pair.slowdown_permille, 1000);
+			ck_assert_uint_le(pair.slowdown_permille, PAIRS_XI_MAX);
 		}
 		/* The honest one has its share, and what the other does not use. */
 		ck_assert_uint_ge(world_used(&world, 0), 440);

@@ -637,8 +637,9 @@ static void *copy_run(void *closure)
 {
 	static char host[1];
 
-	ck_assert_int_eq(cuMemcpyHtoDAsync_v2(4096, host, GATE_LARGE_COPY / 2, SCRIPT_STREAM(0)),
-			 CUDA_SUCCESS);
+	ck_assert_int_eq(
+		cuMemcpyHtoDAsync_v2(4096, host, GATE_LARGE_COPY_BYTES / 2, SCRIPT_STREAM(0)),
+		CUDA_SUCCESS);
 	atomic_store((_Atomic bool *)closure, true);
 	return NULL;
 }
@@ -677,7 +678,7 @@ START_TEST(a_large_copy_does_not_wait_for_a_turn)
 	/* What came behind is seen by the sum, and the next run begins anew. */
 	ck_assert_uint_lt(atomic_load(&counters->copies_until_ns), rig_launched());
 	before_ns = rig_launched();
-	cuMemcpyHtoDAsync_v2(4096, host, GATE_LARGE_COPY, SCRIPT_STREAM(0));
+	cuMemcpyHtoDAsync_v2(4096, host, GATE_LARGE_COPY_BYTES, SCRIPT_STREAM(0));
 	ck_assert_uint_eq(atomic_load(&counters->copies_from_ns), before_ns);
 	ck_assert_uint_eq(atomic_load(&counters->copies_until_ns), rig_launched());
 }

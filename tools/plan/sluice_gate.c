@@ -19,7 +19,7 @@ static bool gate_is_free(const struct sluice_gate *gate)
 
 static bool is_large_copy(const struct sluice_gate_terms *terms, const struct workload_op *op)
 {
-	if (op->bytes < GATE_LARGE_COPY)
+	if (op->bytes < GATE_LARGE_COPY_BYTES)
 		return false;
 	if (op->kind == WORKLOAD_KERNEL)
 		return terms->collectives;

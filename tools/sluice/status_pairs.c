@@ -78,11 +78,11 @@ static void format_pair(const struct sluice_msg_status_pair *row, size_t size, c
 {
 	if (!row)
 		snprintf(ret_text, size, "-");
-	else if (!row->xi_permille)
+	else if (!row->slowdown_permille)
 		snprintf(ret_text, size, "? (%u) %s", row->samples, verdict_of(row));
 	else
-		snprintf(ret_text, size, "%u.%02u (%u) %s%s", row->xi_permille / 1000,
-			 row->xi_permille % 1000 / 10, row->samples, verdict_of(row),
+		snprintf(ret_text, size, "%u.%02u (%u) %s%s", row->slowdown_permille / 1000,
+			 row->slowdown_permille % 1000 / 10, row->samples, verdict_of(row),
 			 row->turns ? ", in turns" : "");
 }
 
@@ -177,8 +177,9 @@ json_t *pairs_json(const struct status *status)
 		json_object_set_new(object, "tenant", name_json(row->tenant));
 		json_object_set_new(object, "partner", name_json(row->partner));
 		json_object_set_new(object, "slowdown",
-				    row->xi_permille ? json_real(row->xi_permille / 1000.0)
-						     : json_null());
+				    row->slowdown_permille
+					    ? json_real(row->slowdown_permille / 1000.0)
+					    : json_null());
 		json_object_set_new(object, "samples", number_json(row->samples));
 		json_object_set_new(object, "verdict", json_string(verdict_of(row)));
 		json_object_set_new(object, "turns", json_boolean(row->turns));
