@@ -221,8 +221,8 @@ void gate_raise(struct gate *gate, struct stream_state *stream, uint64_t key)
 	__builtin_prefetch(&gate->lock, 1);
 	activity_warm(gate);
 	request_warm(gate, key);
-	now_ns = sluice_now_ns();
 	futex_lock(&gate->lock);
+	now_ns = sluice_now_ns();
 	books_follow(gate);
 	if (!stream->dead && stream->gate == gate && request_is_tracked(gate))
 		request_launch(stream, key, now_ns);

@@ -277,12 +277,14 @@ static void close_request(struct gate *gate, uint64_t now_ns)
 	struct request_device *device = &devices[gate->index];
 	struct request_kind *kind = &device->kinds[device->kind];
 	struct sluice_counters *counters = &gate->page->counters;
-	uint64_t length_ns, target_ns = link_target_ns();
+	uint64_t target_ns = link_target_ns();
+	/* Another thread may have begun it after the caller looked at the clock. */
+	uint64_t end_ns = now_ns > device->started_ns ? now_ns : device->started_ns;
+	uint64_t length_ns = end_ns - device->started_ns;
 
 	if (!device->started_ns)
 		return;
-	length_ns = now_ns - device->started_ns;
-	note_request(gate, device, now_ns);
+	note_request(gate, device, end_ns);
 	device->started_ns = 0;
 	device->last_ended_ns = now_ns;
 	kind_learn(kind, length_ns);

@@ -174,11 +174,14 @@ void sync_on_event(struct sync_point *point, CUevent event)
 }
 
 /* Streams that were joined to the one that has drained, by events, show it only if asked. */
-static void ask_the_others(struct gate *gate, uint64_t now_ns)
+static void ask_the_others(struct gate *gate)
 {
 	uint32_t thread = launch_thread_number();
+	uint64_t now_ns;
 
 	futex_lock(&gate->lock);
+	/* Requests of other threads may have begun while the lock was waited for. */
+	now_ns = sluice_now_ns();
 	for (uint32_t i = 0; gate->marked && i < gate->stream_count; i++) {
 		struct stream_state *stream = gate->stream[i];
 		uint64_t launched_ns = launched(stream);
@@ -194,11 +197,11 @@ static void ask_the_others(struct gate *gate, uint64_t now_ns)
 	futex_unlock(&gate->lock);
 }
 
-static void ask_all(uint64_t now_ns)
+static void ask_all(void)
 {
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
 		if (atomic_load_explicit(&gate_at(i)->marked, memory_order_relaxed))
-			ask_the_others(gate_at(i), now_ns);
+			ask_the_others(gate_at(i));
 	}
 }
 
@@ -261,13 +264,13 @@ void sync_shown(struct sync_point *point)
 		stream_shown(gate, stream, point->at[i].launched_ns, now_ns);
 		futex_unlock(&gate->lock);
 	}
-	ask_all(now_ns);
+	ask_all();
 	sample_harvest(&launch_predict);
 }
 
 void sync_failed(void)
 {
-	ask_all(sluice_now_ns());
+	ask_all();
 }
 
 bool sync_is_requested(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests of a latency-critical process: marked, cleared, timed. */
 #include "activity.h"
+#include "request.h"
 #include "shim_rig.h"
 
 #define KERNEL 0x7000
@@ -79,6 +80,28 @@ START_TEST(a_request_that_ends_is_recorded)
 	}
 	ck_assert_uint_eq(atomic_load(&ring->head), head + 1 + SLUICE_REQUEST_RECORDS);
 	ck_assert_uint_eq(record->launches, 1);
+}
+END_TEST
+
+/* A thread looked at the clock, then waited for the lock, and another one's request began meanwhile. */
+START_TEST(an_end_never_comes_before_the_beginning)
+{
+	struct sluice_request_ring *ring = &rig.session->channel->request[0];
+	uint64_t head = atomic_load(&ring->head), early_ns = sluice_now_ns();
+	struct gate *gate = gate_at(0);
+	struct stream_state *stream;
+
+	rig_launch(KERNEL);
+	stream = stream_peek(SCRIPT_STREAM(0), launch_thread_number());
+	ck_assert_ptr_nonnull(stream);
+	futex_lock(&gate->lock);
+	ck_assert(request_drained(stream, atomic_load(&stream->launched_ns), early_ns));
+	futex_unlock(&gate->lock);
+	ck_assert_uint_eq(active(), 0);
+	ck_assert_uint_eq(atomic_load(&ring->head), head + 1);
+	ck_assert_uint_eq(ring->record[head % SLUICE_REQUEST_RECORDS].end_ns,
+			  ring->record[head % SLUICE_REQUEST_RECORDS].start_ns);
+	ck_assert_uint_lt(atomic_load(&rig.page->service.max_ns), 60 * SLUICE_NS_PER_S);
 }
 END_TEST
 
@@ -374,6 +397,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, a_request_is_from_the_first_launch_to_the_drain);
 	tcase_add_test(tcase, a_request_that_ends_is_recorded);
+	tcase_add_test(tcase, an_end_never_comes_before_the_beginning);
 	tcase_add_test(tcase, a_query_that_fails_ends_nothing);
 	tcase_add_test(tcase, an_event_ends_it_only_if_nothing_came_behind);
 	tcase_add_test(tcase, an_event_on_an_unknown_stream_ends_nothing);
