@@ -36,7 +36,8 @@ static bool note_target(const struct arbiter *arbiter, uint32_t tenant, char *re
 		if (slo.state == SLO_UNREACHABLE)
 			return note(ret_note, room,
 				    "tenant %s: target not reachable with best-effort closed: on "
-				    "gpu %u its p99 would be %llu.%02llu ms with nothing beside it",
+				    "gpu %u its p99 would be %llu.%02llu ms with no best-effort "
+				    "work beside it",
 				    conf->name, device,
 				    (unsigned long long)(slo.reachable_ns / 1000000),
 				    (unsigned long long)(slo.reachable_ns / 10000 % 100));

@@ -63,7 +63,7 @@ wait_until 'the level above the middle' is_at '>' 1.2
 agrees 'level <= 2 && window > 300000 && window <= 1000000'
 agrees 'requests >= 40 && median > 1000000 && alone >= median && shared >= alone'
 sluice status >"$out/text" || say_bad 'status failed'
-grep -Eq '^chat: target p99 \+900 % of service; level [12]\.[0-9]+, window [0-9.]+ (us|ms), guard [0-9.]+ (us|ms); p99 of service [0-9.]+ ms, alone [0-9.]+ ms \(\+[0-9.]+ %\)' "$out/text" ||
+grep -Eq '^chat: target p99 \+900 % of service; level [12]\.[0-9]+, window [0-9.]+ (us|ms), guard [0-9.]+ (us|ms); of the last [0-9]+ requests; p99 of service [0-9.]+ ms, alone [0-9.]+ ms \(\+[0-9.]+ %\)' "$out/text" ||
 	say_bad "status: no line of the target: $(cat "$out/text")"
 grep -q 'note: tenant chat' "$out/text" && say_bad "status: a note on a target that is kept"
 

@@ -110,7 +110,8 @@ START_TEST(test_a_target_that_cannot_be_met_is_named)
 	play(200, 5 * MS, 0);
 	play_until(SLUICE_SLO_UNREACHABLE);
 	ck_assert(has_note(&rows, "tenant chat: target not reachable with best-effort closed: on "
-				  "gpu 0 its p99 would be 5.00 ms with nothing beside it"));
+				  "gpu 0 its p99 would be 5.00 ms with no best-effort work "
+				  "beside it"));
 	ck_assert_uint_lt(look()->reachable_p99_ns, 5 * MS + 1);
 	end();
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "result.h"
 
@@ -122,15 +124,32 @@ static void print_void(const char *why, FILE *out)
 	}
 }
 
+/* Late operations alone do not tell of a busy machine: threads that wait for one are late as well. */
+static void print_busy(FILE *out)
+{
+	double load;
+
+	if (getloadavg(&load, 1) == 1)
+		fprintf(out,
+			"(That is wanted of an idle machine: the %ld processors of this one had a "
+			"load average\nof %.1f in the last minute, the demo's own included.)\n",
+			sysconf(_SC_NPROCESSORS_ONLN), load);
+}
+
 static void print_goals(const struct result *result, FILE *out)
 {
+	bool missed = false;
+
 	for (int i = 0; i < GOALS; i++) {
 		const struct goal *goal = &result->goal[i];
 
+		missed |= !goal_is_met(goal);
 		fprintf(out, "%-36s %7.2f  (%s %.2f wanted: %s)\n", goal->what, goal->value,
 			goal->at_least ? "at least" : "at most", goal->wanted,
 			goal_is_met(goal) ? "met" : "MISSED");
 	}
+	if (missed && result->simulated)
+		print_busy(out);
 }
 
 void result_print(const struct result *result, FILE *out)

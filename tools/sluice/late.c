@@ -192,7 +192,8 @@ int late_print(const char *tenant, const struct late *late, size_t columns, FILE
 		print_wrapped(
 			none == late->requests
 				? "\nNo best-effort work is known to have been in flight when "
-				  "they came: queueing, or the program itself.\n"
+				  "they came: queueing, another latency-critical tenant, or "
+				  "the program itself.\n"
 				: "\nWithout a tenant: no best-effort work is known to have "
 				  "been in flight.\n",
 			columns, out);

@@ -81,6 +81,8 @@ void slo_print(const struct sluice_msg_status_tenant *row, FILE *out)
 		format_ns(row->quiet_until_ns, sizeof(until), until);
 		fprintf(out, ", next arrival expected %s to %s after the last", from, until);
 	}
+	if (row->steered_requests)
+		fprintf(out, "; of the last %u requests", row->steered_requests);
 	print_tail("p99 of service", row->recent_service_p99_ns, row->alone_service_p99_ns, out);
 	print_tail("from arrival", row->recent_arrival_p99_ns, row->alone_arrival_p99_ns, out);
 	fputc('\n', out);
