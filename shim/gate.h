@@ -62,6 +62,10 @@ struct gate {
 	uint32_t lanes;		 /* in use: the highest + 1 */
 	_Atomic uint32_t marked; /* streams with work of a request (latency tenants) */
 	_Atomic uint32_t spinning;
+	/* Of an activity that was found idle after a sleep that its owner did not end, and how often
+	 * in a row: see gate_wait.c. */
+	_Atomic(const struct sluice_activity_device *) silent;
+	_Atomic uint32_t silences;
 	uint32_t watch_epoch; /* the grant's, when `watch` was made of it */
 	bool watch_stale;     /* a page has come or gone since */
 	uint32_t watch_count;

@@ -10,7 +10,9 @@
 #define FAR_NS 10000000u /* the longest sleep of all */
 #define LEAST_NS 20000u	 /* shorter sleeps cost more than they wait */
 #define CREDIT_NS 1000000u
-#define TOLD_NS 20000u /* so long, the owner is taken to be about to say when it drains */
+#define SILENT_NS 50000u /* the longest sleep on an activity whose owner wakes nobody ... */
+#define SILENCES 3u	 /* ... which has been seen so often in a row */
+#define TOLD_NS 20000u	 /* so long, the owner is taken to be about to say when it drains */
 
 static void relax(void)
 {
@@ -133,6 +135,35 @@ static void wait_window(struct gate *gate, const struct gate_hold *hold, uint64_
 	sleep_on(&grant->epoch, epoch, now_ns + sleep_ns, now_ns);
 }
 
+/*
+ * Who goes idle says so to those who sleep, honest owners without exception. One that is found idle
+ * and has said nothing, again and again, would by going active for a moment now and then keep others
+ * asleep for most of the time: its word is good for short sleeps only.
+ */
+static bool is_silent(struct gate *gate, const struct sluice_activity_device *activity)
+{
+	return atomic_load_explicit(&gate->silent, memory_order_relaxed) == activity &&
+	       atomic_load_explicit(&gate->silences, memory_order_relaxed) >= SILENCES;
+}
+
+static void note_silence(struct gate *gate, const struct sluice_activity_device *activity,
+			 uint32_t wake)
+{
+	uint64_t word = atomic_load_explicit(&activity->word, memory_order_acquire);
+
+	if (sluice_activity_active(word))
+		return;
+	/* After the word: it is moved before. */
+	if (atomic_load_explicit(&activity->wake, memory_order_acquire) != wake) {
+		atomic_store_explicit(&gate->silences, 0, memory_order_relaxed);
+		return;
+	}
+	if (atomic_exchange_explicit(&gate->silent, activity, memory_order_relaxed) != activity)
+		atomic_store_explicit(&gate->silences, 0, memory_order_relaxed);
+	if (!is_silent(gate, activity))
+		atomic_fetch_add_explicit(&gate->silences, 1, memory_order_relaxed);
+}
+
 /* To the predicted drain; a request that has just begun is about to say when that is. */
 static void wait_active(struct gate *gate, const struct gate_view *view,
 			const struct gate_hold *hold, uint64_t now_ns)
@@ -144,10 +175,13 @@ static void wait_active(struct gate *gate, const struct gate_view *view,
 			relax();
 		return;
 	}
-	if (hold->until_ns)
+	if (is_silent(gate, view->activity))
+		sleep_on(wake, view->wake, now_ns + SILENT_NS, now_ns);
+	else if (hold->until_ns)
 		wait_until(gate, hold, wake, view->wake, now_ns);
 	else
 		sleep_on(wake, view->wake, now_ns + FAR_NS, now_ns);
+	note_silence(gate, view->activity, view->wake);
 }
 
 void gate_wait(struct gate *gate, const struct gate_view *view, struct gate_hold *hold,

@@ -6,6 +6,7 @@
 
 #include "activity.h"
 #include "gate_decide.h"
+#include "gate_wait.h"
 #include "shim_rig.h"
 
 static struct gate *gate;
@@ -46,6 +47,43 @@ static struct gate_view look(uint64_t now_ns)
 	futex_unlock(&gate->lock);
 	return view;
 }
+
+/* One wait of a held launch on a page that is idle again by the time that it ends. */
+static void wait_on(struct sluice_activity *page, bool owner_wakes)
+{
+	struct gate_hold hold = {.reason = GATE_ACTIVE, .until_ns = 1};
+	struct gate_view view = {.is_told = true};
+
+	view.activity = &page->device[0];
+	view.wake = atomic_load(&page->device[0].wake);
+	if (owner_wakes)
+		atomic_fetch_add(&page->device[0].wake, 1);
+	gate_wait(gate, &view, &hold, sluice_now_ns());
+}
+
+/* Whoever goes idle wakes those who sleep. Of one that does not, the word is worth little. */
+START_TEST(an_owner_that_wakes_nobody_is_noticed)
+{
+	struct sluice_activity *page;
+	int fd;
+
+	page = make_page(4096, &fd);
+	close(fd);
+	for (int i = 0; i < 2; i++)
+		wait_on(page, false);
+	ck_assert_uint_eq(atomic_load(&gate->silences), 2);
+	ck_assert_ptr_eq(atomic_load(&gate->silent), &page->device[0]);
+	wait_on(page, true);
+	ck_assert_uint_eq(atomic_load(&gate->silences), 0);
+	for (int i = 0; i < 5; i++)
+		wait_on(page, false);
+	ck_assert_uint_eq(atomic_load(&gate->silences), 3);
+	/* It is active still: that says nothing. */
+	atomic_store(&page->device[0].word, (uint64_t)1 << 32 | 1);
+	wait_on(page, true);
+	ck_assert_uint_eq(atomic_load(&gate->silences), 3);
+}
+END_TEST
 
 START_TEST(a_page_counts_while_the_grant_names_its_generation)
 {
@@ -193,6 +231,7 @@ int main(void)
 	TCase *tcase = tcase_create("activity");
 
 	tcase_add_checked_fixture(tcase, setup, rig_finish);
+	tcase_add_test(tcase, an_owner_that_wakes_nobody_is_noticed);
 	tcase_add_test(tcase, a_page_counts_while_the_grant_names_its_generation);
 	tcase_add_test(tcase, what_is_no_page_is_refused);
 	tcase_add_test(tcase, the_owner_s_device_is_looked_at);
