@@ -153,7 +153,8 @@ int main(void)
 C
 ${CC:-gcc} -o "$out/finds" "$out/finds.c" -ldl || say_bad 'the look for a driver was not built'
 if "$out/finds"; then
-	env LD_PRELOAD="$(preload_list)" "$sluice" run --socket="$out/socket" -- touch "$out/ran" \
+	env LD_PRELOAD="$(preload_list ${SAN:+"$preload_build/lib/libsluice.so"})" "$sluice" run \
+		--socket="$out/socket" -- touch "$out/ran" \
 		2>"$out/hint" || say_bad 'no driver: run failed'
 	[ -e "$out/ran" ] || say_bad 'no driver: the program did not run'
 	if [ "$(wc -l <"$out/hint")" != 1 ] || ! grep -q 'sluice run --simulated$' "$out/hint"; then

@@ -106,7 +106,8 @@ signal KILL flood
 # shellcheck disable=SC2317 # by wait_until
 they_may()
 {
-	as_other "$sluice" run --socket="$out/socket" --tenant=theirs -- true >/dev/null 2>&1
+	as_other env LD_PRELOAD="$(preload_list ${SAN:+"$preload_build/lib/libsluice.so"})" "$sluice" run \
+		--socket="$out/socket" --tenant=theirs -- true >/dev/null 2>&1
 }
 wait_until 'them to be heard again' they_may
 ends_well ours
