@@ -245,6 +245,23 @@ static void wake_one(struct gate *gate, struct sluice_activity_device *device)
 		futex_wake(&device->wake, 1);
 }
 
+void activity_lower(void)
+{
+	struct sluice_activity_device *device =
+		atomic_load_explicit(&shim.idle, memory_order_relaxed);
+	uint64_t old = load(&device->word);
+
+	shim_thread.is_raised = 0;
+	if (sluice_activity_active(old) != SLUICE_ACTIVITY_RAISED ||
+	    !atomic_compare_exchange_strong_explicit(
+		    &device->word, &old, (uint64_t)(sluice_activity_epoch(old) + 1) << 32,
+		    memory_order_acq_rel, memory_order_relaxed))
+		return;
+	/* As wake_one, but for the grant, which is the lock's. */
+	atomic_fetch_add_explicit(&device->wake, 1, memory_order_release);
+	futex_wake(&device->wake, 1);
+}
+
 void activity_settle(void)
 {
 	struct gate *gate = atomic_load_explicit(&state.idle_gate, memory_order_relaxed);

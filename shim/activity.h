@@ -60,6 +60,9 @@ static inline __attribute__((always_inline)) void activity_raise(void)
 		shim_thread.is_raised = 1;
 }
 
+/* Takes back what this thread has raised, unless it has been marked since. No lock. */
+void activity_lower(void);
+
 /* After the launch: lowers what was raised and never marked. Takes the lock. */
 void activity_settle(void);
 

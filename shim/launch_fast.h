@@ -73,13 +73,16 @@ static inline bool launch_is_inert(void)
 	return unlikely(shim_flags() & SHIM_PASSTHROUGH);
 }
 
-/* The first launch of a request shuts the gates before all else. Nothing is raised by what a capture
- * or the driver launches. */
+/* The first launch of a request shuts the gates before all else. What a capture launches raises
+ * nothing; what the driver itself launches inside a hook is seen, and lowered again, only after:
+ * the thread's own state is two cold pages away. */
 static inline __attribute__((always_inline)) void launch_raise(void)
 {
-	if (atomic_load_explicit(&shim.flags, memory_order_acquire) == SHIM_IDLE &&
-	    !shim_thread.busy)
-		activity_raise();
+	if (atomic_load_explicit(&shim.flags, memory_order_acquire) != SHIM_IDLE)
+		return;
+	activity_raise();
+	if (unlikely(shim_thread.busy) && shim_thread.is_raised)
+		activity_lower();
 }
 
 static inline void launch_remember(uint32_t number)

@@ -354,6 +354,18 @@ START_TEST(what_is_raised_and_not_marked_is_lowered)
 	ck_assert(!shim_thread.is_raised);
 	activity_settle();
 	ck_assert_uint_eq(active(), 1);
+	/* What is launched inside a hook is no request: it is taken back at once. */
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	ck_assert(shim_flags() & SHIM_IDLE);
+	wake = atomic_load(&device->wake);
+	shim_thread.busy = 1;
+	launch_raise();
+	shim_thread.busy = 0;
+	ck_assert_uint_eq(active(), 0);
+	ck_assert(!shim_thread.is_raised);
+	ck_assert_uint_ne(atomic_load(&device->wake), wake);
+	rig_launch(KERNEL);
+	ck_assert_uint_eq(active(), 1);
 	/* Another thread has raised it, or marked it: nothing of this one's. */
 	activity_raise();
 	ck_assert(!shim_thread.is_raised);
