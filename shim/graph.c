@@ -28,14 +28,10 @@ struct walk {
 	bool is_cut;
 };
 
-static uint64_t mix(uint64_t digest, uint64_t value)
-{
-	return predict_mix(digest, value, digest >> 32, 5);
-}
-
 static struct kernel_facts kernel_facts(const void *handle)
 {
-	struct kernel_facts *place = &remembered.kernel[mix(1, (uintptr_t)handle) & (KERNELS - 1)];
+	struct kernel_facts *place =
+		&remembered.kernel[predict_digest(1, (uintptr_t)handle) & (KERNELS - 1)];
 	struct kernel_facts facts;
 
 	futex_lock(&remembered.lock);
@@ -72,10 +68,11 @@ static uint64_t kernel_node_look(struct walk *walk, CUgraphNode node)
 		return CU_GRAPH_NODE_TYPE_KERNEL;
 	kernel = kernel_facts(handle);
 	walk->facts.is_collective |= kernel.is_collective;
-	return mix(kernel.digest,
-		   predict_kernel_tag(NULL, params.gridDimX, params.gridDimY, params.gridDimZ,
-				      params.blockDimX, params.blockDimY, params.blockDimZ,
-				      params.sharedMemBytes));
+	return predict_digest(kernel.digest,
+			      predict_kernel_tag(NULL, params.gridDimX, params.gridDimY,
+						 params.gridDimZ, params.blockDimX,
+						 params.blockDimY, params.blockDimZ,
+						 params.sharedMemBytes));
 }
 
 static uint64_t node_look(struct walk *walk, CUgraphNode node, int depth)
@@ -86,7 +83,7 @@ static uint64_t node_look(struct walk *walk, CUgraphNode node, int depth)
 	(void)real.cuGraphNodeGetType(node, &type);
 	if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
 	    real.cuGraphChildGraphNodeGetGraph(node, &child) == CUDA_SUCCESS)
-		return mix(type, graph_walk(walk, child, depth + 1));
+		return predict_digest(type, graph_walk(walk, child, depth + 1));
 	return type == CU_GRAPH_NODE_TYPE_KERNEL ? kernel_node_look(walk, node) : type;
 }
 
@@ -116,7 +113,7 @@ static uint64_t graph_walk(struct walk *walk, CUgraph graph, int depth)
 		digest += node_look(walk, node[i], depth);
 	if (node != MAP_FAILED)
 		munmap(node, bytes);
-	return mix(digest, count);
+	return predict_digest(digest, count);
 }
 
 void graph_look(CUgraph graph, struct graph_facts *ret_facts)

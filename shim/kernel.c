@@ -62,7 +62,7 @@ uint64_t kernel_digest(const void *handle)
 		int value = 0;
 
 		(void)real.cuFuncGetAttribute(&value, attributes[i], function);
-		digest = predict_mix(digest, (uint64_t)value, digest >> 32, 5);
+		digest = predict_digest(digest, (uint64_t)value);
 	}
 	return digest;
 }

@@ -17,11 +17,6 @@
 
 /* ---- keys ------------------------------------------------------------------------------------------ */
 
-static uint64_t mix(uint64_t digest, uint64_t value)
-{
-	return predict_mix(digest, value, digest >> 32, 5);
-}
-
 static uint64_t device_digest(uint32_t ordinal)
 {
 	static _Atomic uint64_t digests[SHIM_MAX_ORDINALS];
@@ -34,7 +29,7 @@ static uint64_t device_digest(uint32_t ordinal)
 	(void)real.cuDeviceGetName(name, sizeof(name) - 1, (CUdevice)ordinal);
 	(void)real.cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
 					(CUdevice)ordinal);
-	digest = mix(predict_text(name), (uint64_t)sms);
+	digest = predict_digest(predict_text(name), (uint64_t)sms);
 	atomic_store_explicit(&digests[ordinal], digest, memory_order_relaxed);
 	return digest;
 }

@@ -36,6 +36,12 @@ static inline uint64_t predict_mix(uint64_t a, uint64_t b, uint64_t c, uint64_t 
 	return tag | 1; /* never 0 */
 }
 
+/* One more value into a digest of several, in their order. */
+static inline uint64_t predict_digest(uint64_t digest, uint64_t value)
+{
+	return predict_mix(digest, value, digest >> 32, 5);
+}
+
 static inline uint64_t predict_kernel_tag(const void *function, unsigned int gx, unsigned int gy,
 					  unsigned int gz, unsigned int bx, unsigned int by,
 					  unsigned int bz, unsigned int shared)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -15,6 +14,7 @@
 #include "plan/scenario.h"
 #include "plan_record.h"
 #include "plan_text.h"
+#include "table.h"
 
 struct options {
 	const char *file, *svg;
@@ -120,13 +120,6 @@ static int draw(const char *path, const struct scenario *scenario, const struct 
 		r = output_close(&output, r);
 	}
 	return r ? cmd_fail("cannot write %s: %s", path, strerror(-r)) : 0;
-}
-
-static size_t terminal_columns(void)
-{
-	struct winsize size;
-
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
 static int show(const struct options *options, const struct scenario *scenario,

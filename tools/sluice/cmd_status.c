@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "query.h"
 #include "status_pairs.h"
 #include "status_text.h"
+#include "table.h"
 
 struct options {
 	const char *socket;
@@ -54,13 +54,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 }
 
 /* 0: not a terminal, or one that does not say. */
-static size_t terminal_columns(void)
-{
-	struct winsize size;
-
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
-}
-
 static int print_status(const struct options *options, const struct query *query,
 			const struct status *status)
 {

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 int table_row(struct table *table, const char *const *cells)
 {
@@ -127,6 +129,13 @@ void print_wrapped(const char *lines, size_t columns, FILE *out)
 		}
 		lines += length + (lines[length] == '\n');
 	}
+}
+
+size_t terminal_columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
 void table_finish(struct table *table)

@@ -27,6 +27,8 @@ void table_print(const struct table *table, size_t columns, FILE *out);
 /* Prints lines, those longer than `columns` broken between words; 0: none are. */
 void print_wrapped(const char *lines, size_t columns, FILE *out);
 void table_finish(struct table *table);
+/* Of standard output; 0: it is no terminal. */
+size_t terminal_columns(void);
 
 /* "12.3 GiB", "512 KiB"; "-" for UINT64_MAX. */
 void format_bytes(uint64_t bytes, size_t size, char *ret_text);
