@@ -73,6 +73,8 @@ static void find_one(void)
 	script_complete(S0, UINT32_MAX);
 	ask();
 	rig_await(active() == 0);
+	/* It says so after it has lowered the activity. */
+	rig_await(assisted());
 }
 
 START_TEST(an_end_that_nothing_shows_is_found)
