@@ -11,7 +11,7 @@
 #include "request.h"
 #include "shim.h"
 
-#define PLACE 4096u /* holds a page of any size that the layout may still grow to */
+#define PLACE SHIM_PAGE /* holds a page of any size that the layout may still grow to */
 #define PLACES (SLUICE_MAX_DEVICES * SLUICE_MAX_ACTIVITY)
 _Static_assert(sizeof(struct sluice_activity) <= PLACE, "a place holds the page");
 
@@ -24,7 +24,9 @@ struct activity_place {
 
 static struct {
 	_Atomic(struct gate *) idle_gate; /* of shim.idle */
-	unsigned char *base;		  /* PLACES places to read at, then our own page's */
+	unsigned char *base;		  /* PLACES places to read at, then one for our own page */
+	void *own_place;		  /* where our own page is mapped; NULL: nowhere yet */
+	bool is_near_lost;		  /* shim.near may be somebody else's memory */
 	struct activity_place place[SLUICE_MAX_DEVICES][SLUICE_MAX_ACTIVITY];
 	_Atomic(struct sluice_activity *) own; /* NULL: we have none */
 	_Atomic uint32_t own_device[SLUICE_MAX_DEVICES];
@@ -52,12 +54,18 @@ static void *place_address(uint32_t device, uint32_t slot)
 	return state.base + (device * SLUICE_MAX_ACTIVITY + slot) * PLACE;
 }
 
-/* Maps a page over its place in one step. A file that could shrink under us would fault: refused. */
-static int place_map(void *address, int protection, int fd)
+static bool is_page(int fd)
 {
 	struct fd_info about;
 
-	if (!fd_look(fd, &about) || about.bytes < sizeof(struct sluice_activity))
+	return fd_look(fd, &about) && about.bytes >= sizeof(struct sluice_activity);
+}
+
+/* Maps a page over its place in one step. */
+static int place_map(void *address, int protection, int fd)
+{
+	/* A file that could shrink under us would fault. */
+	if (!is_page(fd))
 		return -EINVAL;
 	if (mmap(address, PLACE, protection, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
 		return -errno;
@@ -292,22 +300,49 @@ static void own_settle(uint32_t index, const struct sluice_msg_activity *about)
 	futex_unlock(&gate->lock);
 }
 
+/* A child of fork has a hole where its parent's page was near: it is taken back, unless something
+ * else lies there by now. */
+static bool near_is_ours(void)
+{
+	void *address = shim.near;
+
+	if (!state.is_near_lost)
+		return true;
+	address = mmap(shim.near, PLACE, PROT_READ,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	state.is_near_lost = address != shim.near;
+	/* Kernels before 4.17 take the address for a hint. */
+	if (state.is_near_lost && address != MAP_FAILED)
+		munmap(address, PLACE);
+	return !state.is_near_lost;
+}
+
+static int own_map(int fd)
+{
+	/* Where the machine's pages are larger, it cannot be mapped. */
+	if (!state.own_place && is_page(fd) && near_is_ours() &&
+	    !place_map(shim.near, PROT_READ | PROT_WRITE, fd)) {
+		state.own_place = shim.near;
+		return 0;
+	}
+	if (!state.own_place)
+		state.own_place = state.base + PLACES * PLACE;
+	return place_map(state.own_place, PROT_READ | PROT_WRITE, fd);
+}
+
 int activity_own(const struct sluice_msg_activity *about, int fd)
 {
 	int result = is_valid(about) ? place_reserve() : -EINVAL;
-	void *address;
 
+	if (!result)
+		result = own_map(fd);
 	if (result)
 		return result;
-	address = state.base + PLACES * PLACE;
-	result = place_map(address, PROT_READ | PROT_WRITE, fd);
-	if (result)
-		return result;
-	madvise(address, PLACE, MADV_DONTFORK);
+	madvise(state.own_place, PLACE, MADV_DONTFORK);
 	for (uint32_t i = 0; !state.own && i < SLUICE_MAX_DEVICES; i++)
 		state.own_device[i] = i;
 	/* Before the marks: one that is cleared meanwhile must find the page. */
-	state.own = address;
+	state.own = state.own_place;
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
 		own_settle(i, about);
 	return 0;
@@ -366,6 +401,8 @@ void activity_forked(void)
 {
 	state.base = NULL;
 	state.own = NULL;
+	state.is_near_lost |= state.own_place == shim.near;
+	state.own_place = NULL;
 	shim_set_flags(0, SHIM_IDLE);
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
 		for (uint32_t j = 0; j < SLUICE_MAX_ACTIVITY; j++)

@@ -63,7 +63,13 @@ struct shim_device {
 	struct shim_retry registration;
 };
 
+#define SHIM_PAGE 4096u /* a page of most machines */
+
 struct shim {
+	/* Where the own activity page is mapped if that can be (activity.c): right before the flags,
+	 * so that one walk of the page tables, which the wait for a request has left as cold as all
+	 * else, finds both. */
+	unsigned char near[SHIM_PAGE];
 	_Atomic uint32_t flags; /* SHIM_* */
 	_Atomic uint32_t captures_open;
 	/* With SHIM_IDLE: the own activity, to be raised; never NULL again once it is set. Beside the
@@ -74,7 +80,7 @@ struct shim {
 	uint32_t device_count; /* what the driver shows; 0 until ready */
 	uint64_t mem_deadline_ns;
 	struct shim_device device[SHIM_MAX_ORDINALS];
-};
+} __attribute__((aligned(2 * SHIM_PAGE)));
 
 struct shim_thread {
 	uint32_t busy;	    /* inside a hook: calls from within go straight to the driver */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "activity.h"
 #include "gate_decide.h"
@@ -225,12 +226,88 @@ START_TEST(a_new_page_begins_with_what_is_marked)
 }
 END_TEST
 
+static int own_a_page(struct sluice_activity **ret_page)
+{
+	struct sluice_msg_activity about = {.generation = 5};
+	int fd, result;
+
+	*ret_page = make_page(4096, &fd);
+	result = activity_own(&about, fd);
+	close(fd);
+	return result;
+}
+
+/* Is shim.near where the page is now? */
+static bool is_near(struct sluice_activity *page)
+{
+	const struct sluice_activity *near = (const struct sluice_activity *)shim.near;
+
+	atomic_store(&page->device[7].drain_ns, 4711);
+	return atomic_load(&near->device[7].drain_ns) == 4711;
+}
+
+static int in_a_child(int (*run)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		gate_forked();
+		_exit(run());
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(WIFEXITED(status), "ended with %x", status);
+	return WEXITSTATUS(status);
+}
+
+static int own_in_the_hole(void)
+{
+	struct sluice_activity *page;
+
+	return own_a_page(&page) ? 1 : is_near(page) ? 0 : 2;
+}
+
+static int own_beside_a_stranger(void)
+{
+	struct sluice_activity *page;
+	unsigned char *stranger = mmap(shim.near, 4096, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (stranger != shim.near)
+		return 3;
+	memset(stranger, 0x55, 4096);
+	if (own_a_page(&page))
+		return 1;
+	if (is_near(page))
+		return 2;
+	for (size_t i = 0; i < 4096; i++) {
+		if (stranger[i] != 0x55)
+			return 4;
+	}
+	return 0;
+}
+
+/* A child has none of its parent's pages, and whoever maps memory first may get the hole. */
+START_TEST(the_own_page_lies_beside_the_flags)
+{
+	struct sluice_activity *page;
+
+	ck_assert_int_eq(own_a_page(&page), 0);
+	ck_assert(is_near(page));
+	ck_assert_int_eq(in_a_child(own_in_the_hole), 0);
+	ck_assert_int_eq(in_a_child(own_beside_a_stranger), 0);
+	ck_assert(is_near(page));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("shim_activity");
 	TCase *tcase = tcase_create("activity");
 
 	tcase_add_checked_fixture(tcase, setup, rig_finish);
+	/* First: the next tests of a process begin as a child of fork does, but have no hole. */
+	tcase_add_test(tcase, the_own_page_lies_beside_the_flags);
 	tcase_add_test(tcase, an_owner_that_wakes_nobody_is_noticed);
 	tcase_add_test(tcase, a_page_counts_while_the_grant_names_its_generation);
 	tcase_add_test(tcase, what_is_no_page_is_refused);
