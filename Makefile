@@ -177,7 +177,7 @@ $(B)/obj/%.o: %.c $(B)/flags
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN_FLAGS) -c -o $@ $<
 $(B)/obj/%.o: %.S $(B)/flags
 	@mkdir -p $(@D)
-	$(call say,AS)$(CC) -MMD -MP -fcf-protection -fPIC -c -o $@ $<
+	$(call say,AS)$(CC) $(SAN_FLAGS) -MMD -MP -fcf-protection -fPIC -c -o $@ $<
 $(B)/obj/gen/%.o: $(B)/gen/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CPPFLAGS) $(CFLAGS) $(SAN_FLAGS) -c -o $@ $<

@@ -3,6 +3,7 @@
  * Kernel launches.
  */
 #include "launch.h"
+#include "launch_entry.h"
 
 struct kernel_size {
 	uint64_t blocks;
@@ -26,10 +27,10 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, struct kernel_siz
 
 /*
  * Four functions for each of the two entries, all with the entry's own arguments, so that each ends
- * in a jump to the next: the entry; the admitted path; what looks and waits; and what a process
- * without an arbiter, and the first launch of a request, go through. That one raises the activity
- * with as few lines and pages touched as can be: after the wait for a request, code is as cold as
- * data.
+ * in a jump to the next: the entry, in assembly where there is one (launch_entry.h); the admitted
+ * path; what looks and waits; and what a process without an arbiter, and the first launch of a
+ * request, go through. That one raises the activity with as few lines and pages touched as can be:
+ * after the wait for a request, code is as cold as data.
  */
 #define KERNEL_PARAMETERS \
 	CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, \
@@ -46,6 +47,12 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, struct kernel_siz
 	predict_kernel_tag(function, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, \
 			   blockDimZ, sharedMemBytes)
 
+/* Reached from assembly. */
+#define KERNEL_STEP(name, step) \
+	extern __typeof__(name) name##_##step __attribute__((noinline, visibility("hidden"))); \
+\
+	CUresult name##_##step(KERNEL_PARAMETERS)
+
 #define KERNEL_HOOK(name, per_thread) \
 	static __attribute__((noinline)) CUresult name##_looked_at(KERNEL_PARAMETERS) \
 	{ \
@@ -60,21 +67,32 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, struct kernel_siz
 		return result; \
 	} \
 \
-	static __attribute__((noinline)) CUresult name##_gated(KERNEL_PARAMETERS) \
+	KERNEL_STEP(name, gated) \
 	{ \
 		if (likely(launch_fast(KERNEL_TAG, stream_key(hStream, per_thread)))) \
 			return real.name(KERNEL_ARGUMENTS); \
 		return name##_looked_at(KERNEL_ARGUMENTS); \
 	} \
 \
-	static __attribute__((noinline)) CUresult name##_first(KERNEL_PARAMETERS) \
+	KERNEL_STEP(name, first) \
 	{ \
 		if (launch_is_inert()) \
 			return real.name(KERNEL_ARGUMENTS); \
 		launch_raise(); \
 		return name##_looked_at(KERNEL_ARGUMENTS); \
-	} \
-\
+	}
+
+KERNEL_HOOK(cuLaunchKernel, false)
+KERNEL_HOOK(cuLaunchKernel_ptsz, true)
+
+#ifdef LAUNCH_ENTRY_IN_ASSEMBLY
+_Static_assert(LAUNCH_ENTRY_PASSTHROUGH == SHIM_PASSTHROUGH && LAUNCH_ENTRY_IDLE == SHIM_IDLE &&
+		       LAUNCH_ENTRY_FLAGS == offsetof(struct shim, flags) &&
+		       LAUNCH_ENTRY_IDLE_DEVICE == offsetof(struct shim, idle) &&
+		       LAUNCH_ENTRY_IS_RAISED == offsetof(struct shim_thread, is_raised),
+	       "the entries in assembly read what is there");
+#else
+#define KERNEL_ENTRY(name) \
 	CUresult CUDAAPI name(KERNEL_PARAMETERS) \
 	{ \
 		if (unlikely(shim_flags() & (SHIM_PASSTHROUGH | SHIM_IDLE))) \
@@ -82,8 +100,9 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, struct kernel_siz
 		return name##_gated(KERNEL_ARGUMENTS); \
 	}
 
-KERNEL_HOOK(cuLaunchKernel, false)
-KERNEL_HOOK(cuLaunchKernel_ptsz, true)
+KERNEL_ENTRY(cuLaunchKernel)
+KERNEL_ENTRY(cuLaunchKernel_ptsz)
+#endif
 
 /* ---- launches with attributes ------------------------------------------------------------------ */
 

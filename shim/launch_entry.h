@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SHIM_LAUNCH_ENTRY_H
+#define SHIM_LAUNCH_ENTRY_H
+
+/*
+ * The entries of launches whose arguments do not all fit in registers, for C and assembly: an entry
+ * in C loads and stores what lies on the stack before it jumps on, and is spread over as many lines.
+ * What those of x86-64 (launch_entry_x86_64.S) read of struct shim and struct shim_thread is asserted
+ * in hook_launch.c.
+ */
+
+/* Under a sanitizer the C entries run, as on other machines. */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define LAUNCH_ENTRY_IN_ASSEMBLY 1
+#endif
+
+#define LAUNCH_ENTRY_PASSTHROUGH 0x02
+#define LAUNCH_ENTRY_IDLE 0x20
+#define LAUNCH_ENTRY_FLAGS 4096
+#define LAUNCH_ENTRY_IDLE_DEVICE 4104
+#define LAUNCH_ENTRY_IS_RAISED 4
+
+#endif

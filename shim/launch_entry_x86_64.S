@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The entries of kernel launches: to the admitted path, or, with the first launch of a request,
+ * through activity_raise (activity.h has it in C) to the path of the first. Within one line up to
+ * the exchange, and without a line of the stack: what is touched here is cold.
+ */
+#include "launch_entry.h"
+
+#ifdef LAUNCH_ENTRY_IN_ASSEMBLY
+#include <cet.h>
+
+	.text
+	.macro entry name
+	.globl	\name
+	.type	\name, @function
+	.balign 64
+\name:
+	.cfi_startproc
+	_CET_ENDBR
+	mov	shim + LAUNCH_ENTRY_FLAGS(%rip), %eax
+	mov	shim + LAUNCH_ENTRY_IDLE_DEVICE(%rip), %r10
+	test	$(LAUNCH_ENTRY_PASSTHROUGH | LAUNCH_ENTRY_IDLE), %al
+	jz	\name\()_gated
+	cmp	$LAUNCH_ENTRY_IDLE, %eax
+	jne	\name\()_first
+	/* Not first shared, by the load, and then taken from the readers once more. */
+	prefetchw (%r10)
+	mov	(%r10), %rax
+	/* Adds 1 to the epoch, above, and raises, below, if nothing is active. */
+	movabs	$0x1ffffffff, %r11
+	test	%eax, %eax
+	jnz	\name\()_first
+	add	%rax, %r11
+	lock cmpxchg %r11, (%r10)
+	jnz	\name\()_first
+	mov	shim_thread@GOTTPOFF(%rip), %r10
+	movl	$1, %fs:LAUNCH_ENTRY_IS_RAISED(%r10)
+	jmp	\name\()_first
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	entry cuLaunchKernel
+	entry cuLaunchKernel_ptsz
+#endif
+
+	.section .note.GNU-stack, "", @progbits
