@@ -158,7 +158,8 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
 	if (unlikely(!config))
 		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
 	key = stream_key(config->hStream, false);
-	if (launch_is_inert() || likely(launch_fast(config_tag(config, f), key)))
+	if (launch_is_inert() ||
+	    likely(!launch_is_first() && launch_fast(config_tag(config, f), key)))
 		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
 	return config_slow(real.cuLaunchKernelEx, key, config, f, kernelParams, extra);
 }
@@ -171,7 +172,8 @@ CUresult CUDAAPI cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction 
 	if (unlikely(!config))
 		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
 	key = stream_key(config->hStream, true);
-	if (launch_is_inert() || likely(launch_fast(config_tag(config, f), key)))
+	if (launch_is_inert() ||
+	    likely(!launch_is_first() && launch_fast(config_tag(config, f), key)))
 		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
 	return config_slow(real.cuLaunchKernelEx_ptsz, key, config, f, kernelParams, extra);
 }

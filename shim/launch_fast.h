@@ -85,6 +85,15 @@ static inline __attribute__((always_inline)) void launch_raise(void)
 		activity_lower();
 }
 
+/* Of entries in C: is this the first launch of a request? It is never admitted without a look. */
+static inline bool launch_is_first(void)
+{
+	if (likely(!(shim_flags() & SHIM_IDLE)))
+		return false;
+	launch_raise();
+	return true;
+}
+
 static inline void launch_remember(uint32_t number)
 {
 	launch_thread.recent[launch_thread.recents++ & (LAUNCH_RECENT - 1)] = number;
