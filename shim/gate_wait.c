@@ -3,6 +3,7 @@
 
 #include <sys/prctl.h>
 
+#include "batch.h"
 #include "sluice/clock.h"
 
 #define SPIN_NS 100000u	 /* before a predicted opening, and after it */
@@ -192,12 +193,17 @@ void gate_wait(struct gate *gate, const struct gate_view *view, struct gate_hold
 	switch (hold->reason) {
 	case GATE_ACTIVE:
 		hold->waited = view->activity;
+		batch_begin();
 		wait_active(gate, view, hold, now_ns);
 		break;
-	case GATE_GUARD: wait_guard(gate, hold, now_ns); break;
+	case GATE_GUARD:
+		batch_begin();
+		wait_guard(gate, hold, now_ns);
+		break;
 	case GATE_QUIET:
 		/* The arrival comes first, and its end is what opens. */
 		hold->waited = view->activity;
+		batch_begin();
 		sleep_on(&view->activity->wake, view->wake,
 			 hold->until_ns < now_ns + FAR_NS ? hold->until_ns : now_ns + FAR_NS,
 			 now_ns);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "activity.h"
+#include "batch.h"
 #include "capture.h"
 #include "collective.h"
 #include "gate_decide.h"
@@ -292,6 +293,7 @@ void launch_end(struct launch *launch, CUresult result)
 		sample_end(launch->sample, result == CUDA_SUCCESS);
 	if (launch->next)
 		futex_wake(launch->next, 1);
+	batch_end();
 	shim_leave();
 	errno = saved;
 }

@@ -85,6 +85,7 @@ struct shim {
 struct shim_thread {
 	uint32_t busy;	    /* inside a hook: calls from within go straight to the driver */
 	uint32_t is_raised; /* by activity_raise, and not settled yet */
+	uint32_t is_batch;  /* by batch_begin */
 };
 
 extern struct shim shim;

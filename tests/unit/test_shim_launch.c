@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches of a best-effort process: counted, held, let go. */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "shim_rig.h"
 #include "capture.h"
@@ -221,6 +223,65 @@ START_TEST(an_active_latency_tenant_holds_the_very_next_launch)
 	ck_assert(!launcher.done);
 	set_active(page, 0);
 	rig_launcher_join(&launcher);
+}
+END_TEST
+
+struct held {
+	int policy; /* of the thread */
+	_Atomic pid_t tid;
+	int policy_after, nice_after, errno_after;
+};
+
+static void *launch_politely(void *closure)
+{
+	struct held *held = closure;
+	struct sched_param none = {0};
+
+	ck_assert_int_eq(setpriority(PRIO_PROCESS, 0, 3), 0);
+	ck_assert_int_eq(sched_setscheduler(0, held->policy, &none), 0);
+	atomic_store(&held->tid, gettid());
+	errno = 4711;
+	rig_launch(KERNEL);
+	held->errno_after = errno;
+	held->policy_after = sched_getscheduler(0);
+	held->nice_after = getpriority(PRIO_PROCESS, 0);
+	return NULL;
+}
+
+/* The policy of a thread while it is held. */
+static int policy_held(struct sluice_activity *page, struct held *held, int expected)
+{
+	pthread_t thread;
+	int policy;
+
+	set_active(page, 1);
+	ck_assert_int_eq(pthread_create(&thread, NULL, launch_politely, held), 0);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	/* It counts itself before it goes to sleep. */
+	rig_await(sched_getscheduler(atomic_load(&held->tid)) == expected);
+	policy = sched_getscheduler(atomic_load(&held->tid));
+	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)atomic_load(&held->tid)), 3);
+	set_active(page, 0);
+	pthread_join(thread, NULL);
+	return policy;
+}
+
+/* Whom a latency process wakes, on its own CPU, must not run in its place. */
+START_TEST(whoever_is_held_runs_behind_others)
+{
+	struct held other = {.policy = SCHED_OTHER}, batch = {.policy = SCHED_BATCH};
+	struct sluice_activity *page;
+
+	rig_teach(KERNEL, 10 * US);
+	page = show_activity();
+	rig_launch(KERNEL);
+	ck_assert_int_eq(policy_held(page, &other, SCHED_BATCH), SCHED_BATCH);
+	ck_assert_int_eq(other.policy_after, SCHED_OTHER);
+	ck_assert_int_eq(other.nice_after, 3);
+	ck_assert_int_eq(other.errno_after, 4711);
+	/* What the application has chosen stays. */
+	ck_assert_int_eq(policy_held(page, &batch, SCHED_BATCH), SCHED_BATCH);
+	ck_assert_int_eq(batch.policy_after, SCHED_BATCH);
 }
 END_TEST
 
@@ -715,6 +776,7 @@ int main(void)
 	tcase_add_test(tcase, what_another_stream_was_given_does_not_fill_the_pipe_for_ever);
 	tcase_add_test(tcase, forward_progress_is_forced_and_counted);
 	tcase_add_test(tcase, an_active_latency_tenant_holds_the_very_next_launch);
+	tcase_add_test(tcase, whoever_is_held_runs_behind_others);
 	tcase_add_test(tcase, the_first_launch_after_a_page_has_come_is_held);
 	tcase_add_test(tcase, a_still_latency_tenant_lets_one_launch_through);
 	tcase_add_test(tcase, what_a_request_met_is_counted_once);
