@@ -185,6 +185,7 @@ START_TEST(what_is_written_is_read_back)
 	ck_assert_int_eq(workload_create("a \"name\"", "a source \\", 108, ops, 5, &made), 0);
 	ck_assert_uint_eq(made->ops[1].ns, 9000007000);
 	ck_assert_uint_eq(made->step_ns, 9000012001);
+	made->with_gaps = true;
 	ck_assert_int_eq(workload_write(made, out), 0);
 	ck_assert_int_eq(fclose(out), 0);
 	ck_assert_msg(load_text(text, &read) == 0, "line %d: %s", error.line, error.msg);
@@ -192,6 +193,7 @@ START_TEST(what_is_written_is_read_back)
 	ck_assert_str_eq(read->source, made->source);
 	ck_assert_uint_eq(read->device_sms, 108);
 	ck_assert_uint_eq(read->n_ops, 5);
+	ck_assert(read->with_gaps);
 	ck_assert_mem_eq(read->ops, made->ops, sizeof(ops));
 	free(text);
 	workload_free(made);
@@ -261,15 +263,44 @@ START_TEST(on_another_device_kernels_have_other_waves)
 	struct workload *workload;
 
 	ck_assert_int_eq(workload_create("w", "made up", 80, ops, 5, &workload), 0);
-	workload_restate(workload, 80);
+	workload_restate(workload, 80, 1);
 	ck_assert_uint_eq(workload->step_ns, 601007);
-	workload_restate(workload, 132);
+	workload_restate(workload, 132, 1);
 	ck_assert_uint_eq(workload->device_sms, 132);
 	ck_assert_uint_eq(workload->ops[0].ns, 150000);
 	ck_assert_uint_eq(workload->ops[1].ns, 300000);
 	ck_assert_uint_eq(workload->ops[2].ns, 1000);
 	ck_assert_uint_eq(workload->ops[3].ns, 5);
 	ck_assert_uint_eq(workload->step_ns, 451005);
+	workload_free(workload);
+}
+END_TEST
+
+/* What events are recorded around takes the gap before it as well, which the device has by itself. */
+START_TEST(a_gap_is_not_played_twice)
+{
+	struct workload_op ops[] = {
+		{.kind = WORKLOAD_KERNEL, .ns = 301000, .sms = 120, .key = 1}, /* 2 waves of 80 */
+		{.kind = WORKLOAD_GRAPH, .nodes = 2, .key = 2},
+		{.kind = WORKLOAD_KERNEL, .ns = 6000, .sms = 1, .key = 2},
+		{.kind = WORKLOAD_KERNEL, .ns = 6000, .sms = 1, .key = 2},
+		{.kind = WORKLOAD_KERNEL, .ns = 700, .sms = 1, .key = 3},
+		{.kind = WORKLOAD_COPY_H2D, .ns = 9000, .bytes = 1000, .key = 4},
+	};
+	struct workload *workload;
+
+	ck_assert_int_eq(workload_create("w", "made up", 80, ops, 6, &workload), 0);
+	workload->with_gaps = true;
+	workload_restate(workload, 132, 1000);
+	ck_assert_uint_eq(workload->ops[0].ns, 150000);
+	ck_assert_uint_eq(workload->ops[1].ns, 10000);
+	ck_assert_uint_eq(workload->ops[3].ns, 5000);
+	ck_assert_uint_eq(workload->ops[4].ns, 1);
+	ck_assert_uint_eq(workload->ops[5].ns, 8000);
+	ck_assert_uint_eq(workload->step_ns, 168001);
+	/* Once. */
+	workload_restate(workload, 132, 1000);
+	ck_assert_uint_eq(workload->step_ns, 168001);
 	workload_free(workload);
 }
 END_TEST
@@ -309,6 +340,7 @@ int main(void)
 	tcase_add_test(tcase, what_is_written_is_read_back);
 	tcase_add_test(tcase, a_phase_may_be_one_graph);
 	tcase_add_test(tcase, on_another_device_kernels_have_other_waves);
+	tcase_add_test(tcase, a_gap_is_not_played_twice);
 	tcase_add_loop_test(tcase, mistakes_name_their_line, 0,
 			    sizeof(mistakes) / sizeof(mistakes[0]));
 	tcase_add_test(tcase, a_missing_file_says_so);

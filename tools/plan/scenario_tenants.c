@@ -258,7 +258,8 @@ static int read_workload(struct form *form, const config_setting_t *group,
 		form->err->line = error.line;
 		return -EINVAL;
 	}
-	workload_restate(tenant->workload, form->scenario->config.device.sms);
+	workload_restate(tenant->workload, form->scenario->config.device.sms,
+			 form->scenario->config.device.kernel_gap_ns);
 	tenant->world.workload = tenant->workload;
 	return 0;
 }

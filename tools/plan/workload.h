@@ -52,6 +52,7 @@ struct workload {
 	uint64_t step_ns;     /* sum of ns, graphs' nodes counted once */
 	uint32_t steps;	      /* 1, or the steps of a decode loop */
 	uint64_t step_gap_ns; /* the host's time between two steps */
+	bool with_gaps;	      /* each operation was timed with the gap before it: by events */
 };
 
 struct workload_error {
@@ -68,8 +69,10 @@ int workload_create(const char *name, const char *source, uint32_t device_sms,
 void workload_free(struct workload *workload);
 
 /* On a device of so many SMs: a kernel has another number of waves there, each as long as before.
- * All that is kept in terms of the device's time (loads, quotas, predictions) starts from this. */
-void workload_restate(struct workload *workload, uint32_t device_sms);
+ * What was timed with its gaps is taken without: the device has gap_ns between the operations of a
+ * stream by itself. All that is kept in terms of the device's time (loads, quotas, predictions)
+ * starts from this. */
+void workload_restate(struct workload *workload, uint32_t device_sms, uint64_t gap_ns);
 
 /* Writes what workload_load reads, as a list of operations. */
 int workload_write(const struct workload *workload, FILE *out);
