@@ -11,8 +11,9 @@
 static int read_root(struct reader *reader, const config_setting_t *root)
 {
 	/* `table` holds the figures of the published table as a whole, for whoever compares. */
-	static const char *const known[] = {"name",  "source", "device_sms", "steps", "step_gap_ns",
-					    "table", "phases", "operations", "with_gaps", NULL};
+	static const char *const known[] = {"name",	   "source", "device_sms", "steps",
+					    "step_gap_ns", "table",  "phases",	   "operations",
+					    "with_gaps",   NULL};
 	const config_setting_t *phases = config_setting_get_member(root, "phases");
 	const config_setting_t *operations = config_setting_get_member(root, "operations");
 	struct workload *workload = reader->workload;
