@@ -134,7 +134,7 @@ PRODUCTS := $(if $(SHIM_C),$(LIBSLUICE)) $(if $(DAEMON_C),$(SLUICED)) $(if $(CLI
 	format lint clean distclean help deps programs
 
 all: $(PRODUCTS) ## build everything
-programs: all $(UNITS) $(E2E_PROGRAMS) $(if $(NULLDRIVER_C),$(NULLDRIVER)) $(BENCHES)
+programs: all $(UNITS) $(E2E_PROGRAMS) $(if $(NULLDRIVER_C),$(NULLDRIVER)) $(BENCHES) ## everything, with the programs of tests and benches
 deps: ; @:
 
 # ---- objects ------------------------------------------------------------------------------------
