@@ -55,6 +55,8 @@ xml.dom.minidom.parse(sys.argv[2])
 EOP
 
 "$sluice" plan --policies >"$out/policies"
+"$sluice" plan --policies >/dev/full 2>"$out/err" && say_bad "a list that was not printed is called a success"
+grep -q 'cannot print: No space left' "$out/err" || say_bad "a list that was not printed: $(cat "$out/err")"
 grep -Eq '[0-9]e\+[0-9]| $' "$out/policies" &&
 	say_bad "figures of --policies are not as elsewhere"
 for policy in native share slo xsched orion tally; do

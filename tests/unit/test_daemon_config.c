@@ -398,7 +398,7 @@ static const struct {
 	const char *tenant, *key, *value, *says;
 } refused_sets[] = {
 	{"nobody", "gpu.weight", "5", "there is no tenant nobody"},
-	{"train", "gpu.wait", "5", "did you mean gpu.weight"},
+	{"train", "gpu.wait", "5", "did you mean gpu.weight?"},
 	{"train", "frobnicate-all", "5", "unknown key; see"},
 	{"train", "class", "latency-critical", "only the file can change it; edit it and reload"},
 	{"train", "gpu.weight", "many", "no whole number"},

@@ -60,11 +60,10 @@ static void usage(FILE *out)
 	      out);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	char name[64];
 
-	argp_err_exit_status = 2;
 	if (argc < 2) {
 		usage(stderr);
 		return 2;
@@ -89,4 +88,16 @@ int main(int argc, char **argv)
 	fprintf(stderr, "sluice: there is no command '%s'\n", argv[1]);
 	usage(stderr);
 	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	argp_err_exit_status = 2;
+	status = run(argc, argv);
+	errno = 0;
+	if ((fflush(stdout) || ferror(stdout)) && !status)
+		status = cmd_fail("cannot print: %s", strerror(errno ? errno : EIO));
+	return status;
 }
