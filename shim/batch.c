@@ -1,45 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch.h"
 
-#include <errno.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* struct sched_attr of the kernel, as far as its first version went: what came later stays as it is. */
-struct attributes {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime_ns, deadline_ns, period_ns;
-};
-
-static bool change(uint32_t from, uint32_t to)
+bool batch_begin(struct batch_attributes *ret_before)
 {
-	struct attributes attributes = {0};
+	struct batch_attributes batch;
 
-	if (syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0) ||
-	    attributes.policy != from)
+	*ret_before = (struct batch_attributes){0};
+	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0 ||
+	    syscall(SYS_sched_getattr, 0, ret_before, sizeof(*ret_before), 0) ||
+	    ret_before->policy != SCHED_OTHER)
 		return false;
-	attributes.policy = to;
-	return !syscall(SYS_sched_setattr, 0, &attributes, 0);
+	batch = *ret_before;
+	batch.policy = SCHED_BATCH;
+	return !syscall(SYS_sched_setattr, 0, &batch, 0);
 }
 
-void batch_begin(void)
+void batch_end(const struct batch_attributes *before)
 {
-	int saved = errno;
-
-	if (!shim_thread.is_batch)
-		shim_thread.is_batch = change(SCHED_OTHER, SCHED_BATCH);
-	errno = saved;
-}
-
-void batch_leave(void)
-{
-	int saved = errno;
-
-	shim_thread.is_batch = 0;
-	(void)change(SCHED_BATCH, SCHED_OTHER);
-	errno = saved;
+	(void)syscall(SYS_sched_setattr, 0, before, 0);
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "activity.h"
-#include "batch.h"
 #include "capture.h"
 #include "collective.h"
 #include "gate_decide.h"
@@ -293,7 +292,6 @@ void launch_end(struct launch *launch, CUresult result)
 		sample_end(launch->sample, result == CUDA_SUCCESS);
 	if (launch->next)
 		futex_wake(launch->next, 1);
-	batch_end();
 	shim_leave();
 	errno = saved;
 }

@@ -62,35 +62,6 @@ static void wait_on(struct sluice_activity *page, bool owner_wakes)
 	gate_wait(gate, &view, &hold, sluice_now_ns());
 }
 
-static int yields;
-
-/* In place of libc's. */
-int sched_yield(void)
-{
-	yields++;
-	return 0;
-}
-
-/* The thread that a guard's spin keeps from the CPU may be the one that is served by the guard. */
-START_TEST(a_spin_leaves_the_cpu_to_others)
-{
-	struct gate_view view = {0};
-	struct lane lane = {0};
-
-	yields = 0;
-	/* Short of a tenth of the spin, if the machine lets it run: again, where it does not. */
-	for (int i = 0; i < 1000 && !yields; i++) {
-		uint64_t now_ns = sluice_now_ns();
-		struct gate_hold hold = {
-			.reason = GATE_GUARD, .until_ns = now_ns + 90 * US, .lane = &lane};
-
-		gate_wait(gate, &view, &hold, now_ns);
-		ck_assert_uint_ge(sluice_now_ns(), hold.until_ns);
-	}
-	ck_assert_int_gt(yields, 0);
-}
-END_TEST
-
 /* Whoever goes idle wakes those who sleep. Of one that does not, the word is worth little. */
 START_TEST(an_owner_that_wakes_nobody_is_noticed)
 {
@@ -337,7 +308,6 @@ int main(void)
 	tcase_add_checked_fixture(tcase, setup, rig_finish);
 	/* First: the next tests of a process begin as a child of fork does, but have no hole. */
 	tcase_add_test(tcase, the_own_page_lies_beside_the_flags);
-	tcase_add_test(tcase, a_spin_leaves_the_cpu_to_others);
 	tcase_add_test(tcase, an_owner_that_wakes_nobody_is_noticed);
 	tcase_add_test(tcase, a_page_counts_while_the_grant_names_its_generation);
 	tcase_add_test(tcase, what_is_no_page_is_refused);

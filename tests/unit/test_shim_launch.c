@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launches of a best-effort process: counted, held, let go. */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "shim_rig.h"
@@ -227,18 +230,29 @@ START_TEST(an_active_latency_tenant_holds_the_very_next_launch)
 END_TEST
 
 struct held {
-	int policy; /* of the thread */
+	int policy;	  /* of the thread */
+	bool is_filtered; /* by seccomp */
 	_Atomic pid_t tid;
-	int policy_after, nice_after, errno_after;
+	int nice, policy_after, nice_after, errno_after;
 };
 
-static void *launch_politely(void *closure)
+static int filter_calls(void)
+{
+	struct sock_filter allow = {.code = BPF_RET | BPF_K, .k = SECCOMP_RET_ALLOW};
+	struct sock_fprog program = {.len = 1, .filter = &allow};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+static void *launch_as(void *closure)
 {
 	struct held *held = closure;
 	struct sched_param none = {0};
 
-	ck_assert_int_eq(setpriority(PRIO_PROCESS, 0, 3), 0);
-	ck_assert_int_eq(sched_setscheduler(0, held->policy, &none), 0);
+	held->nice = getpriority(PRIO_PROCESS, 0);
+	if (sched_setscheduler(0, held->policy, &none) || (held->is_filtered && filter_calls()))
+		held->policy = -1;
 	atomic_store(&held->tid, gettid());
 	errno = 4711;
 	rig_launch(KERNEL);
@@ -248,26 +262,31 @@ static void *launch_politely(void *closure)
 	return NULL;
 }
 
-/* The policy of a thread while it is held. */
-static int policy_held(struct sluice_activity *page, struct held *held, int expected)
+static int policy_of(const struct held *held)
+{
+	return sched_getscheduler(atomic_load(&held->tid));
+}
+
+/* Holds the thread, which sleeps with that policy. */
+static void be_held(struct sluice_activity *page, struct held *held, int policy)
 {
 	pthread_t thread;
-	int policy;
 
 	set_active(page, 1);
-	ck_assert_int_eq(pthread_create(&thread, NULL, launch_politely, held), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, launch_as, held), 0);
 	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
-	/* It counts itself before it goes to sleep. */
-	rig_await(sched_getscheduler(atomic_load(&held->tid)) == expected);
-	policy = sched_getscheduler(atomic_load(&held->tid));
-	ck_assert_int_eq(getpriority(PRIO_PROCESS, (id_t)atomic_load(&held->tid)), 3);
+	/* It counts itself before it goes to sleep, and wakes now and then. */
+	rig_await(policy_of(held) == policy);
 	set_active(page, 0);
 	pthread_join(thread, NULL);
-	return policy;
+	ck_assert_int_ge(held->policy, 0);
+	ck_assert_int_eq(held->policy_after, held->policy);
+	ck_assert_int_eq(held->nice_after, held->nice);
+	ck_assert_int_eq(held->errno_after, 4711);
 }
 
 /* Whom a latency process wakes, on its own CPU, must not run in its place. */
-START_TEST(whoever_is_held_runs_behind_others)
+START_TEST(whoever_is_held_sleeps_behind_others)
 {
 	struct held other = {.policy = SCHED_OTHER}, batch = {.policy = SCHED_BATCH};
 	struct sluice_activity *page;
@@ -275,13 +294,32 @@ START_TEST(whoever_is_held_runs_behind_others)
 	rig_teach(KERNEL, 10 * US);
 	page = show_activity();
 	rig_launch(KERNEL);
-	ck_assert_int_eq(policy_held(page, &other, SCHED_BATCH), SCHED_BATCH);
-	ck_assert_int_eq(other.policy_after, SCHED_OTHER);
-	ck_assert_int_eq(other.nice_after, 3);
-	ck_assert_int_eq(other.errno_after, 4711);
+	be_held(page, &other, SCHED_BATCH);
 	/* What the application has chosen stays. */
-	ck_assert_int_eq(policy_held(page, &batch, SCHED_BATCH), SCHED_BATCH);
-	ck_assert_int_eq(batch.policy_after, SCHED_BATCH);
+	be_held(page, &batch, SCHED_BATCH);
+}
+END_TEST
+
+/* A filter may kill whoever makes a call that it does not list. */
+START_TEST(under_a_filter_of_calls_none_is_made_for_it)
+{
+	struct held held = {.policy = SCHED_OTHER, .is_filtered = true};
+	struct sluice_activity *page;
+	pthread_t thread;
+
+	rig_teach(KERNEL, 10 * US);
+	page = show_activity();
+	rig_launch(KERNEL);
+	set_active(page, 1);
+	ck_assert_int_eq(pthread_create(&thread, NULL, launch_as, &held), 0);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	for (int i = 0; i < 200; i++) {
+		ck_assert_int_eq(policy_of(&held), SCHED_OTHER);
+		usleep(100);
+	}
+	set_active(page, 0);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(held.policy, SCHED_OTHER);
 }
 END_TEST
 
@@ -776,7 +814,8 @@ int main(void)
 	tcase_add_test(tcase, what_another_stream_was_given_does_not_fill_the_pipe_for_ever);
 	tcase_add_test(tcase, forward_progress_is_forced_and_counted);
 	tcase_add_test(tcase, an_active_latency_tenant_holds_the_very_next_launch);
-	tcase_add_test(tcase, whoever_is_held_runs_behind_others);
+	tcase_add_test(tcase, whoever_is_held_sleeps_behind_others);
+	tcase_add_test(tcase, under_a_filter_of_calls_none_is_made_for_it);
 	tcase_add_test(tcase, the_first_launch_after_a_page_has_come_is_held);
 	tcase_add_test(tcase, a_still_latency_tenant_lets_one_launch_through);
 	tcase_add_test(tcase, what_a_request_met_is_counted_once);
