@@ -2,6 +2,7 @@
 #include "activity.h"
 
 #include <errno.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "fd_info.h"
@@ -11,9 +12,8 @@
 #include "request.h"
 #include "shim.h"
 
-#define PLACE SHIM_PAGE /* holds a page of any size that the layout may still grow to */
 #define PLACES (SLUICE_MAX_DEVICES * SLUICE_MAX_ACTIVITY)
-_Static_assert(sizeof(struct sluice_activity) <= PLACE, "a place holds the page");
+_Static_assert(sizeof(struct sluice_activity) <= SHIM_PAGE, "a place holds the page");
 
 #define GUARD_DEFAULT_NS 60000u
 
@@ -25,6 +25,7 @@ struct activity_place {
 static struct {
 	_Atomic(struct gate *) idle_gate; /* of shim.idle */
 	unsigned char *base;		  /* PLACES places to read at, then one for our own page */
+	size_t place_bytes;		  /* a page of the machine's */
 	void *own_place;		  /* where our own page is mapped; NULL: nowhere yet */
 	bool is_near_lost;		  /* shim.near may be somebody else's memory */
 	struct activity_place place[SLUICE_MAX_DEVICES][SLUICE_MAX_ACTIVITY];
@@ -42,7 +43,9 @@ static int place_reserve(void)
 
 	if (state.base)
 		return 0;
-	base = mmap(NULL, (PLACES + 1) * PLACE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	state.place_bytes = getauxval(AT_PAGESZ);
+	base = mmap(NULL, (PLACES + 1) * state.place_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
 	if (base == MAP_FAILED)
 		return -errno;
 	state.base = base;
@@ -51,7 +54,7 @@ static int place_reserve(void)
 
 static void *place_address(uint32_t device, uint32_t slot)
 {
-	return state.base + (device * SLUICE_MAX_ACTIVITY + slot) * PLACE;
+	return state.base + (device * SLUICE_MAX_ACTIVITY + slot) * state.place_bytes;
 }
 
 static bool is_page(int fd)
@@ -67,7 +70,8 @@ static int place_map(void *address, int protection, int fd)
 	/* A file that could shrink under us would fault. */
 	if (!is_page(fd))
 		return -EINVAL;
-	if (mmap(address, PLACE, protection, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+	if (mmap(address, state.place_bytes, protection, MAP_SHARED | MAP_FIXED, fd, 0) ==
+	    MAP_FAILED)
 		return -errno;
 	return 0;
 }
@@ -108,7 +112,7 @@ void activity_drop(const struct sluice_msg_activity *about)
 	if (!is_valid(about) || !state.base)
 		return;
 	place_set(about, 0);
-	mmap(place_address(about->device, about->slot), PLACE, PROT_READ,
+	mmap(place_address(about->device, about->slot), state.place_bytes, PROT_READ,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
@@ -139,7 +143,7 @@ static uint64_t load(const _Atomic uint64_t *word)
 static bool is_still(const struct gate *gate, const struct sluice_activity_device *device,
 		     uint64_t word)
 {
-	size_t place = (size_t)((const unsigned char *)device - state.base) / PLACE;
+	size_t place = (size_t)((const unsigned char *)device - state.base) / state.place_bytes;
 	uint32_t epoch = atomic_load_explicit(
 		&gate->page->grant.activity[place % SLUICE_MAX_ACTIVITY].still_epoch,
 		memory_order_relaxed);
@@ -190,7 +194,8 @@ uint32_t activity_generation(const struct sluice_activity_device *activity)
 {
 	/* Places are pages of the machine's. */
 	const struct sluice_activity *page =
-		(const struct sluice_activity *)((uintptr_t)activity & ~(uintptr_t)(PLACE - 1));
+		(const struct sluice_activity *)((uintptr_t)activity &
+						 ~(uintptr_t)(state.place_bytes - 1));
 
 	return page->generation;
 }
@@ -300,33 +305,33 @@ static void own_settle(uint32_t index, const struct sluice_msg_activity *about)
 	futex_unlock(&gate->lock);
 }
 
-/* A child of fork has a hole where its parent's page was near: it is taken back, unless something
- * else lies there by now. */
-static bool near_is_ours(void)
+/* Right before the flags. A child of fork has a hole there, where its parent's page was: what somebody
+ * else has mapped since stays. */
+static bool near_map(int fd)
 {
-	void *address = shim.near;
+	int how = state.is_near_lost ? MAP_FIXED_NOREPLACE : MAP_FIXED;
+	void *address;
 
-	if (!state.is_near_lost)
+	/* A larger page would cover the flags as well. */
+	if (state.place_bytes != SHIM_PAGE || !is_page(fd))
+		return false;
+	address = mmap(shim.near, SHIM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | how, fd, 0);
+	if (address == shim.near)
 		return true;
-	address = mmap(shim.near, PLACE, PROT_READ,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	state.is_near_lost = address != shim.near;
 	/* Kernels before 4.17 take the address for a hint. */
-	if (state.is_near_lost && address != MAP_FAILED)
-		munmap(address, PLACE);
-	return !state.is_near_lost;
+	if (address != MAP_FAILED)
+		munmap(address, SHIM_PAGE);
+	return false;
 }
 
 static int own_map(int fd)
 {
-	/* Where the machine's pages are larger, it cannot be mapped. */
-	if (!state.own_place && is_page(fd) && near_is_ours() &&
-	    !place_map(shim.near, PROT_READ | PROT_WRITE, fd)) {
+	if (!state.own_place && near_map(fd)) {
 		state.own_place = shim.near;
 		return 0;
 	}
 	if (!state.own_place)
-		state.own_place = state.base + PLACES * PLACE;
+		state.own_place = state.base + PLACES * state.place_bytes;
 	return place_map(state.own_place, PROT_READ | PROT_WRITE, fd);
 }
 
@@ -338,7 +343,7 @@ int activity_own(const struct sluice_msg_activity *about, int fd)
 		result = own_map(fd);
 	if (result)
 		return result;
-	madvise(state.own_place, PLACE, MADV_DONTFORK);
+	madvise(state.own_place, state.place_bytes, MADV_DONTFORK);
 	for (uint32_t i = 0; !state.own && i < SLUICE_MAX_DEVICES; i++)
 		state.own_device[i] = i;
 	/* Before the marks: one that is cleared meanwhile must find the page. */

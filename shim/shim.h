@@ -67,8 +67,8 @@ struct shim_device {
 
 struct shim {
 	/* Where the own activity page is mapped if that can be (activity.c): right before the flags,
-	 * so that one walk of the page tables, which the wait for a request has left as cold as all
-	 * else, finds both. */
+	 * and aligned so that both pages' entries lie in one line of the page table: after the wait
+	 * for a request that is as cold as all else. */
 	unsigned char near[SHIM_PAGE];
 	_Atomic uint32_t flags; /* SHIM_* */
 	_Atomic uint32_t captures_open;
@@ -85,7 +85,6 @@ struct shim {
 struct shim_thread {
 	uint32_t busy;	    /* inside a hook: calls from within go straight to the driver */
 	uint32_t is_raised; /* by activity_raise, and not settled yet */
-	uint32_t is_batch;  /* by batch_begin */
 };
 
 extern struct shim shim;
