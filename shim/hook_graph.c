@@ -28,7 +28,7 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
 	CUstream key = stream_key(hStream, false);
 
 	if (launch_is_inert() ||
-	    likely(!launch_is_first() && launch_fast(predict_graph_tag(hGraph), key)))
+	    likely(!launch_raise_first() && launch_fast(predict_graph_tag(hGraph), key)))
 		return real.cuGraphLaunch(hGraph, hStream);
 	return graph_slow(real.cuGraphLaunch, hGraph, hStream, key);
 }
@@ -38,7 +38,7 @@ CUresult CUDAAPI cuGraphLaunch_ptsz(CUgraphExec hGraph, CUstream hStream)
 	CUstream key = stream_key(hStream, true);
 
 	if (launch_is_inert() ||
-	    likely(!launch_is_first() && launch_fast(predict_graph_tag(hGraph), key)))
+	    likely(!launch_raise_first() && launch_fast(predict_graph_tag(hGraph), key)))
 		return real.cuGraphLaunch_ptsz(hGraph, hStream);
 	return graph_slow(real.cuGraphLaunch_ptsz, hGraph, hStream, key);
 }

@@ -29,8 +29,8 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, struct kernel_siz
  * Four functions for each of the two entries, all with the entry's own arguments, so that each ends
  * in a jump to the next: the entry, in assembly where there is one (launch_entry.h); the admitted
  * path; what looks and waits; and what a process without an arbiter, and the first launch of a
- * request, go through. That one raises the activity with as few lines and pages touched as can be:
- * after the wait for a request, code is as cold as data.
+ * request, go through. The last raises the activity, where the entry has not: with as few lines and
+ * pages touched as can be, since after the wait for a request code is as cold as data.
  */
 #define KERNEL_PARAMETERS \
 	CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ, \
@@ -47,7 +47,7 @@ static struct sample_what kernel(CUfunction f, uint64_t shape, struct kernel_siz
 	predict_kernel_tag(function, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, \
 			   blockDimZ, sharedMemBytes)
 
-/* Reached from assembly. */
+/* Not static: the entries in assembly jump here. */
 #define KERNEL_STEP(name, step) \
 	extern __typeof__(name) name##_##step __attribute__((noinline, visibility("hidden"))); \
 \
@@ -89,7 +89,9 @@ KERNEL_HOOK(cuLaunchKernel_ptsz, true)
 _Static_assert(LAUNCH_ENTRY_PASSTHROUGH == SHIM_PASSTHROUGH && LAUNCH_ENTRY_IDLE == SHIM_IDLE &&
 		       LAUNCH_ENTRY_FLAGS == offsetof(struct shim, flags) &&
 		       LAUNCH_ENTRY_IDLE_DEVICE == offsetof(struct shim, idle) &&
-		       LAUNCH_ENTRY_IS_RAISED == offsetof(struct shim_thread, is_raised),
+		       LAUNCH_ENTRY_IS_RAISED == offsetof(struct shim_thread, is_raised) &&
+		       offsetof(struct sluice_activity_device, word) == 0 &&
+		       SLUICE_ACTIVITY_RAISED == UINT32_MAX,
 	       "the entries in assembly read what is there");
 #else
 #define KERNEL_ENTRY(name) \
@@ -159,7 +161,7 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
 		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
 	key = stream_key(config->hStream, false);
 	if (launch_is_inert() ||
-	    likely(!launch_is_first() && launch_fast(config_tag(config, f), key)))
+	    likely(!launch_raise_first() && launch_fast(config_tag(config, f), key)))
 		return real.cuLaunchKernelEx(config, f, kernelParams, extra);
 	return config_slow(real.cuLaunchKernelEx, key, config, f, kernelParams, extra);
 }
@@ -173,7 +175,7 @@ CUresult CUDAAPI cuLaunchKernelEx_ptsz(const CUlaunchConfig *config, CUfunction 
 		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
 	key = stream_key(config->hStream, true);
 	if (launch_is_inert() ||
-	    likely(!launch_is_first() && launch_fast(config_tag(config, f), key)))
+	    likely(!launch_raise_first() && launch_fast(config_tag(config, f), key)))
 		return real.cuLaunchKernelEx_ptsz(config, f, kernelParams, extra);
 	return config_slow(real.cuLaunchKernelEx_ptsz, key, config, f, kernelParams, extra);
 }

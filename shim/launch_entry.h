@@ -3,10 +3,9 @@
 #define SHIM_LAUNCH_ENTRY_H
 
 /*
- * The entries of launches whose arguments do not all fit in registers, for C and assembly: an entry
- * in C loads and stores what lies on the stack before it jumps on, and is spread over as many lines.
- * What those of x86-64 (launch_entry_x86_64.S) read of struct shim and struct shim_thread is asserted
- * in hook_launch.c.
+ * Kernel launches have five arguments on the stack: an entry in C loads and stores them all before it
+ * jumps on, over several cache lines. What the entries in assembly (launch_entry_x86_64.S) read is
+ * asserted in hook_launch.c.
  */
 
 /* Under a sanitizer the C entries run, as on other machines. */

@@ -17,25 +17,26 @@
 \name:
 	.cfi_startproc
 	_CET_ENDBR
+	/* Loads keep their order here: that of the flags pairs with the release in idle_set. */
 	mov	shim + LAUNCH_ENTRY_FLAGS(%rip), %eax
 	mov	shim + LAUNCH_ENTRY_IDLE_DEVICE(%rip), %r10
 	test	$(LAUNCH_ENTRY_PASSTHROUGH | LAUNCH_ENTRY_IDLE), %al
 	jz	\name\()_gated
 	cmp	$LAUNCH_ENTRY_IDLE, %eax
-	jne	\name\()_first
-	/* Not first shared, by the load, and then taken from the readers once more. */
+	jne	1f
+	/* Asked for to write at once: the load would fetch the line shared, and the exchange again. */
 	prefetchw (%r10)
 	mov	(%r10), %rax
 	/* Adds 1 to the epoch, above, and raises, below, if nothing is active. */
 	movabs	$0x1ffffffff, %r11
 	test	%eax, %eax
-	jnz	\name\()_first
+	jnz	1f
 	add	%rax, %r11
 	lock cmpxchg %r11, (%r10)
-	jnz	\name\()_first
+	jnz	1f
 	mov	shim_thread@GOTTPOFF(%rip), %r10
 	movl	$1, %fs:LAUNCH_ENTRY_IS_RAISED(%r10)
-	jmp	\name\()_first
+1:	jmp	\name\()_first
 	.cfi_endproc
 	.size	\name, . - \name
 	.endm
@@ -44,4 +45,4 @@
 	entry cuLaunchKernel_ptsz
 #endif
 
-	.section .note.GNU-stack, "", @progbits
+	.section .note.GNU-stack, "", %progbits

@@ -85,8 +85,8 @@ static inline __attribute__((always_inline)) void launch_raise(void)
 		activity_lower();
 }
 
-/* Of entries in C: is this the first launch of a request? It is never admitted without a look. */
-static inline bool launch_is_first(void)
+/* Of entries in C. True: the first launch of a request; it is raised, and must be looked at. */
+static inline bool launch_raise_first(void)
 {
 	if (likely(!(shim_flags() & SHIM_IDLE)))
 		return false;
