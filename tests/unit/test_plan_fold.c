@@ -73,7 +73,7 @@ START_TEST(test_a_server)
 	ck_assert_uint_eq(result.period, 1);
 	ck_assert_uint_eq(result.launch_gap_ns, 5 * US);
 	ck_assert_uint_eq(result.turn_gap_ns, 5 * US);
-	ck_assert(workload->with_gaps);
+	ck_assert(workload->has_gaps);
 	ck_assert_uint_eq(workload->device_sms, 132);
 	ck_assert_uint_eq(workload->n_ops, 4);
 	ck_assert_uint_eq(workload->ops[0].kind, WORKLOAD_COPY_H2D);

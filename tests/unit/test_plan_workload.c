@@ -185,7 +185,7 @@ START_TEST(what_is_written_is_read_back)
 	ck_assert_int_eq(workload_create("a \"name\"", "a source \\", 108, ops, 5, &made), 0);
 	ck_assert_uint_eq(made->ops[1].ns, 9000007000);
 	ck_assert_uint_eq(made->step_ns, 9000012001);
-	made->with_gaps = true;
+	made->has_gaps = true;
 	ck_assert_int_eq(workload_write(made, out), 0);
 	ck_assert_int_eq(fclose(out), 0);
 	ck_assert_msg(load_text(text, &read) == 0, "line %d: %s", error.line, error.msg);
@@ -193,7 +193,7 @@ START_TEST(what_is_written_is_read_back)
 	ck_assert_str_eq(read->source, made->source);
 	ck_assert_uint_eq(read->device_sms, 108);
 	ck_assert_uint_eq(read->n_ops, 5);
-	ck_assert(read->with_gaps);
+	ck_assert(read->has_gaps);
 	ck_assert_mem_eq(read->ops, made->ops, sizeof(ops));
 	free(text);
 	workload_free(made);
@@ -290,7 +290,7 @@ START_TEST(a_gap_is_not_played_twice)
 	struct workload *workload;
 
 	ck_assert_int_eq(workload_create("w", "made up", 80, ops, 6, &workload), 0);
-	workload->with_gaps = true;
+	workload->has_gaps = true;
 	workload_restate(workload, 132, 1000);
 	ck_assert_uint_eq(workload->ops[0].ns, 150000);
 	ck_assert_uint_eq(workload->ops[1].ns, 10000);

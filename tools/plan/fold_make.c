@@ -219,7 +219,7 @@ static int make_workload(const struct fold *fold, const struct fold_terms *terms
 		r = workload_create(terms->name, terms->source, terms->device_sms, ops, n_ops,
 				    ret_workload);
 	if (!r)
-		(*ret_workload)->with_gaps = true;
+		(*ret_workload)->has_gaps = true;
 	free(scratch);
 	free(keys);
 	free(ops);

@@ -71,12 +71,12 @@ static void take_gaps_out(struct workload *workload, uint64_t gap_ns)
 
 		op->ns = op->ns > gap_ns ? op->ns - gap_ns : op->ns != 0;
 	}
-	workload->with_gaps = false;
+	workload->has_gaps = false;
 }
 
 void workload_restate(struct workload *workload, uint32_t device_sms, uint64_t gap_ns)
 {
-	if (workload->with_gaps)
+	if (workload->has_gaps)
 		take_gaps_out(workload, gap_ns);
 	for (uint32_t i = 0; i < workload->n_ops; i++) {
 		struct workload_op *op = &workload->ops[i];
@@ -130,8 +130,8 @@ int workload_write(const struct workload *workload, FILE *out)
 	(void)fprintf(out, "device_sms = %u;\nsteps = %u;\nstep_gap_ns = %lluL;\n",
 		      workload->device_sms, workload->steps,
 		      (unsigned long long)workload->step_gap_ns);
-	if (workload->with_gaps)
-		(void)fputs("with_gaps = 1;\n", out);
+	if (workload->has_gaps)
+		(void)fputs("has_gaps = 1;\n", out);
 	(void)fputs("operations = (\n", out);
 	for (uint32_t i = 0; i < workload->n_ops; i++) {
 		write_op(out, &workload->ops[i]);

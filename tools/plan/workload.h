@@ -52,7 +52,7 @@ struct workload {
 	uint64_t step_ns;     /* sum of ns, graphs' nodes counted once */
 	uint32_t steps;	      /* 1, or the steps of a decode loop */
 	uint64_t step_gap_ns; /* the host's time between two steps */
-	bool with_gaps;	      /* each operation was timed with the gap before it: by events */
+	bool has_gaps;	      /* each operation was timed with the gap before it: by events */
 };
 
 struct workload_error {

@@ -13,11 +13,11 @@ static int read_root(struct reader *reader, const config_setting_t *root)
 	/* `table` holds the figures of the published table as a whole, for whoever compares. */
 	static const char *const known[] = {"name",	   "source", "device_sms", "steps",
 					    "step_gap_ns", "table",  "phases",	   "operations",
-					    "with_gaps",   NULL};
+					    "has_gaps",	   NULL};
 	const config_setting_t *phases = config_setting_get_member(root, "phases");
 	const config_setting_t *operations = config_setting_get_member(root, "operations");
 	struct workload *workload = reader->workload;
-	uint64_t sms = 0, steps = 1, with_gaps = 0;
+	uint64_t sms = 0, steps = 1, has_gaps = 0;
 	int r;
 
 	(void)((r = reader_known_keys(reader, root, known, "a workload")) ||
@@ -28,12 +28,12 @@ static int read_root(struct reader *reader, const config_setting_t *root)
 	       (r = reader_optional(reader, root, "steps", 1, 100000, &steps)) ||
 	       (r = reader_optional(reader, root, "step_gap_ns", 0, WORKLOAD_MAX_NS,
 				    &workload->step_gap_ns)) ||
-	       (r = reader_optional(reader, root, "with_gaps", 0, 1, &with_gaps)));
+	       (r = reader_optional(reader, root, "has_gaps", 0, 1, &has_gaps)));
 	if (r)
 		return r;
 	workload->device_sms = (uint32_t)sms;
 	workload->steps = (uint32_t)steps;
-	workload->with_gaps = with_gaps;
+	workload->has_gaps = has_gaps;
 	if (!phases == !operations)
 		return reader_fail(reader, root, "a workload has either phases or operations");
 	r = phases ? reader_phases(reader, phases) : reader_operations(reader, operations);

@@ -51,6 +51,7 @@ static int load_workload(const char *folder, const char *name, uint32_t sms, str
 	if (r)
 		(void)fprintf(stderr, "%s:%d: %s\n", error.file, error.line, error.msg);
 	else
+		/* Published durations are without gaps. */
 		workload_restate(*ret, sms, 0);
 	return r;
 }
