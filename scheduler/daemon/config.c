@@ -394,11 +394,13 @@ int config_set(struct config *config, const char *tenant, const char *key, const
 		const struct config_key *near =
 			config_nearest_key(config_tenant_keys, config_tenant_key_count, key);
 
-		config_fail(reterr, "", 0, "%s: %s%s%s", key,
-			    found  ? "only the file can change it; edit it and reload"
-			    : near ? "unknown key; did you mean "
-				   : "unknown key; see sluice.conf(5)",
-			    !found && near ? near->path : "", !found && near ? "?" : "");
+		if (!found && near)
+			config_fail(reterr, "", 0, "%s: unknown key; did you mean %s?", key,
+				    near->path);
+		else
+			config_fail(reterr, "", 0, "%s: %s", key,
+				    found ? "only the file can change it; edit it and reload"
+					  : "unknown key; see sluice.conf(5)");
 		return -EINVAL;
 	}
 	if ((found->flags & KEY_NAMED_ONLY) && whose == &config->tenant[0]) {

@@ -55,8 +55,11 @@ xml.dom.minidom.parse(sys.argv[2])
 EOP
 
 "$sluice" plan --policies >"$out/policies"
-"$sluice" plan --policies >/dev/full 2>"$out/err" && say_bad "a list that was not printed is called a success"
-grep -q 'cannot print: No space left' "$out/err" || say_bad "a list that was not printed: $(cat "$out/err")"
+for unprinted in --policies --help "$small"; do
+	"$sluice" plan "$unprinted" >/dev/full 2>"$out/err" && say_bad "$unprinted: not printed, and a success"
+	[ "$(cat "$out/err")" = 'sluice: cannot print: No space left on device' ] ||
+		say_bad "$unprinted, not printed: $(cat "$out/err")"
+done
 grep -Eq '[0-9]e\+[0-9]| $' "$out/policies" &&
 	say_bad "figures of --policies are not as elsewhere"
 for policy in native share slo xsched orion tally; do

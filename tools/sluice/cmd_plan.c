@@ -128,8 +128,6 @@ static int show(const struct options *options, const struct scenario *scenario,
 	int r = options->json ? report_print_json(scenario, result, stdout)
 			      : plan_print(scenario, result, terminal_columns(), stdout);
 
-	if (!r && (fflush(stdout) || ferror(stdout)))
-		r = errno ? -errno : -EIO;
 	if (r)
 		return cmd_fail("cannot print the plan: %s", strerror(-r));
 	return options->svg ? draw(options->svg, scenario, result) : 0;

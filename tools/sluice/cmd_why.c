@@ -48,12 +48,9 @@ static int print(const struct options *options, const struct late *late)
 {
 	struct winsize size;
 	size_t columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
-	int r = options->json ? late_print_json(options->tenant, late, stdout)
-			      : late_print(options->tenant, late, columns, stdout);
 
-	if (!r && (fflush(stdout) || ferror(stdout)))
-		r = errno ? -errno : -EIO;
-	return r;
+	return options->json ? late_print_json(options->tenant, late, stdout)
+			     : late_print(options->tenant, late, columns, stdout);
 }
 
 int cmd_why(int argc, char **argv)

@@ -2,8 +2,11 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 #include "probe.h"
@@ -23,8 +26,11 @@ static const struct cmd commands[] = {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+static bool has_failed; /* and said so */
+
 static void say(const char *format, va_list args)
 {
+	has_failed = true;
 	fputs("sluice: ", stderr);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
@@ -90,14 +96,19 @@ static int run(int argc, char **argv)
 	return 2;
 }
 
+/* argp ends a program by itself, after its --help. */
+static void close_output(void)
+{
+	errno = 0;
+	if (!(fflush(stdout) || ferror(stdout)) || has_failed)
+		return;
+	(void)cmd_fail("cannot print: %s", strerror(errno ? errno : EIO));
+	_exit(1);
+}
+
 int main(int argc, char **argv)
 {
-	int status;
-
 	argp_err_exit_status = 2;
-	status = run(argc, argv);
-	errno = 0;
-	if ((fflush(stdout) || ferror(stdout)) && !status)
-		status = cmd_fail("cannot print: %s", strerror(errno ? errno : EIO));
-	return status;
+	atexit(close_output);
+	return run(argc, argv);
 }
