@@ -9,7 +9,7 @@ set -u
 # 108 SMs.
 {
 	cat tools/simgpu/presets/a100.conf
-	echo 'corun_slowdown = "90 %";'
+	echo 'corun_slowdown = "300 %";'
 } >"$out/gpu.conf"
 
 conf()
