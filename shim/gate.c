@@ -63,20 +63,21 @@ static bool want_is_due(struct gate *gate, const struct gate_view *view, enum ga
 	return true;
 }
 
-static void arrival_note(struct gate *gate, const struct gate_view *view, uint64_t arrival_ns)
+static void arrival_note(struct gate *gate, const struct gate_view *view, uint64_t arrival_ns,
+			 uint64_t met_ns)
 {
 	struct sluice_channel *channel = sluice_channel_of(gate->page, gate->index);
 	struct sluice_arrival_ring *ring = &channel->arrival[gate->index];
 	uint64_t head = books_load(&ring->head);
 	struct launch_unit unit;
 
-	launch_longest(view->in_flight_ns, &unit);
+	launch_longest(met_ns, &unit);
 	if (unit.key)
 		units_show(channel->units, unit.key);
 	ring->record[head % SLUICE_ARRIVAL_RECORDS] = (struct sluice_arrival_record){
 		.busy_since_ns = arrival_ns,
 		.seen_ns = sluice_now_ns(),
-		.in_flight_ns = view->in_flight_ns,
+		.in_flight_ns = met_ns,
 		.key = unit.key,
 		.unit_ns = unit.cost_ns,
 		.launches = unit.launches,
@@ -85,11 +86,10 @@ static void arrival_note(struct gate *gate, const struct gate_view *view, uint64
 	atomic_store_explicit(&ring->head, head + 1, memory_order_release);
 }
 
-/* The first launch that meets a request tells status what best-effort work the request met. What
- * completed between the arrival and this launch is not in it: a launch or a wait's end away. */
+/* The first launch that meets a request tells status what best-effort work the request met. */
 static void arrival_count(struct gate *gate, const struct gate_view *view)
 {
-	uint64_t arrival_ns;
+	uint64_t arrival_ns, met_ns;
 
 	if (!view->active || !view->activity || !view->is_told)
 		return;
@@ -97,8 +97,9 @@ static void arrival_count(struct gate *gate, const struct gate_view *view)
 	if (arrival_ns == gate->arrival_ns)
 		return;
 	gate->arrival_ns = arrival_ns;
-	sluice_hist_add(&gate->page->be_in_flight, view->in_flight_ns);
-	arrival_note(gate, view, arrival_ns);
+	met_ns = gate_met_ns(view, arrival_ns);
+	sluice_hist_add(&gate->page->be_in_flight, met_ns);
+	arrival_note(gate, view, arrival_ns, met_ns);
 }
 
 /* Trailing markers, of every stream with work that none covers: else nothing would show that the
@@ -121,7 +122,7 @@ static void mark_held(struct gate *gate)
 static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, struct gate_hold *hold,
 		     struct gate_view *view)
 {
-	uint64_t now_ns = sluice_now_ns();
+	uint64_t now_ns = sluice_now_ns(), was_done_ns;
 	enum link_state link;
 	bool want, told;
 
@@ -129,8 +130,10 @@ static bool gate_try(struct gate *gate, struct lane *lane, uint32_t cost_ns, str
 	futex_unlock(&gate->lock);
 	link = link_tick(gate->index, now_ns);
 	futex_lock(&gate->lock);
+	was_done_ns = gate->moved_ns + gate_in_flight(gate);
 	inflight_poll(gate, now_ns);
 	books_look(gate, lane, now_ns, view);
+	view->was_done_ns = was_done_ns < now_ns ? was_done_ns : now_ns;
 	view->is_large_copy = hold->is_large_copy;
 	arrival_count(gate, view);
 	hold->reason = gate_decide(view, cost_ns, hold->since_ns, now_ns, &hold->until_ns);

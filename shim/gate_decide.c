@@ -3,6 +3,7 @@
 
 #define PROGRESS_DEFAULT_NS 20000000u
 #define BESIDE_WINDOW_NS 300000u
+#define STUCK_LATEST_NS 500000000u
 
 static uint64_t add(uint64_t a, uint64_t b)
 {
@@ -35,6 +36,25 @@ static uint64_t credit_room(const struct gate_view *view)
 	return spent_ns < view->credit_ns ? view->credit_ns - spent_ns : 0;
 }
 
+uint64_t gate_met_ns(const struct gate_view *view, uint64_t arrival_ns)
+{
+	if (view->in_flight_ns)
+		return view->in_flight_ns;
+	return view->was_done_ns > arrival_ns ? view->was_done_ns - arrival_ns : 0;
+}
+
+/* What takes long is not stuck for that, nor for every other time slice being somebody else's; but a
+ * prediction may be wrong. */
+static uint64_t expected_ns(const struct gate_view *view, uint64_t since_ns)
+{
+	uint64_t done_ns = add(view->moved_ns, add(view->in_flight_ns, view->in_flight_ns));
+	uint64_t latest_ns = add(since_ns, STUCK_LATEST_NS);
+
+	if (done_ns < since_ns)
+		return since_ns;
+	return done_ns < latest_ns ? done_ns : latest_ns;
+}
+
 /* Held work may be what the work in flight waits for, or what a latency tenant's does that was to be
  * done by now. One launch moves moved_ns: the next goes as long after it. Not against `sluice pause`:
  * that was asked. */
@@ -43,6 +63,8 @@ static bool is_stuck(const struct gate_view *view, uint64_t held_since_ns, uint6
 	uint64_t since_ns = held_since_ns > view->moved_ns ? held_since_ns : view->moved_ns;
 	uint64_t progress_ns = view->progress_ns ? view->progress_ns : PROGRESS_DEFAULT_NS;
 
+	if (view->in_flight_ns)
+		since_ns = expected_ns(view, since_ns);
 	if (!held_since_ns || (view->flags & SLUICE_GRANT_PAUSED) ||
 	    now_ns < add(since_ns, progress_ns))
 		return false;

@@ -24,6 +24,7 @@ struct gate_view {
 	uint64_t drawn_ns;     /* what other lanes may still add without asking */
 	uint64_t in_flight_ns; /* launched, not seen complete */
 	uint64_t done_ns;      /* expected end of the work in flight */
+	uint64_t was_done_ns;  /* the same, before what has completed was looked at */
 	uint64_t moved_ns;
 	bool is_large_copy; /* what asks is one */
 	bool active;	    /* a latency tenant has work */
@@ -55,6 +56,9 @@ enum gate_reason {
 /* until_ns: the predicted opening; 0: unknown. held_since_ns 0: not held so far. */
 enum gate_reason gate_decide(const struct gate_view *view, uint64_t cost_ns, uint64_t held_since_ns,
 			     uint64_t now_ns, uint64_t *ret_until_ns);
+
+/* What a request that began at arrival_ns met of this process's, in flight or complete since. */
+uint64_t gate_met_ns(const struct gate_view *view, uint64_t arrival_ns);
 
 /* How far a lane that has just been admitted may go on without asking: predicted ns from where
  * it now is. `view` is of before the admission. */

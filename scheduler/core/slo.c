@@ -40,13 +40,24 @@ static uint64_t slo_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* In time slices it runs every other one. */
+static uint64_t met_until_ns(const struct event_request *request, uint64_t start_ns)
+{
+	if (request->alone)
+		return 0;
+	return request->be_in_flight_ns > REQUEST_MOST_NS ? UINT64_MAX
+							  : start_ns + 2 * request->be_in_flight_ns;
+}
+
 /* A queued request starts before a guard is over: nothing was let in since the one before it ended,
- * but for work beside the beginning of the busy period. */
+ * but for work beside the beginning of the busy period; and what was in flight then is over. */
 static bool request_is_sheltered(const struct device *device, const struct slo_gate *own,
 				 uint64_t start_ns)
 {
 	uint64_t limit_ns = device->slo.busy_limit_ns;
 
+	if (start_ns < own->be_until_ns)
+		return false;
 	if (!device->slo.cap_sms)
 		return true;
 	return limit_ns < REQUEST_MOST_NS &&
@@ -69,6 +80,8 @@ static bool request_place(struct gate *gate, struct slo_watch *watch,
 			slo_gap_add_period(&watch->gaps, start_ns - own->busy_since_ns);
 		own->busy_since_ns = start_ns;
 	}
+	if (!chained)
+		own->be_until_ns = met_until_ns(request, start_ns);
 	met_none = request->alone || !request->be_in_flight_ns ||
 		   (chained && request_is_sheltered(gate->device, own, start_ns));
 	if (!met_none)

@@ -38,6 +38,7 @@ struct slo_gate {
 	struct slo_clock request, range;
 	uint64_t busy_since_ns; /* survives gaps shorter than the guard */
 	uint64_t met_ns;	/* end of the last request that met best-effort work */
+	uint64_t be_until_ns;	/* what the busy period met at its beginning may run until then */
 };
 
 /* Of one tenant on one device. */

@@ -26,15 +26,19 @@ static bool request_copy(struct sluice_request_ring *ring, uint64_t number,
 	return head - number < SLUICE_REQUEST_RECORDS;
 }
 
-/* Nothing of it runs, nor did at the last look. */
-static bool gate_rests(struct process *process, uint32_t local)
+/* Nothing of it runs, nor did at the last look, or since start_ns. */
+static bool gate_rests(struct process *process, uint32_t local, uint64_t start_ns)
 {
 	const struct local_device *own = &process->local[local];
+	const struct sluice_counters *counters = &process_page(process, local)->counters;
+	/* Before what was launched: what is launched meanwhile makes it less. */
+	uint64_t completed_ns =
+		atomic_load_explicit(&counters->completed_ns, memory_order_acquire);
+	uint64_t at_ns = atomic_load_explicit(&counters->completed_at_ns, memory_order_relaxed);
 	uint64_t launched_ns = reading_launched_ns(process, local);
 
-	return launched_ns == own->rest_launched_ns &&
-	       atomic_load_explicit(&process_page(process, local)->counters.completed_ns,
-				    memory_order_relaxed) >= launched_ns;
+	return completed_ns >= launched_ns &&
+	       (launched_ns == own->rest_launched_ns || at_ns <= start_ns);
 }
 
 /* What that best-effort process had in flight when it met the request; UINT64_MAX: it did not say. */
@@ -52,7 +56,7 @@ static uint64_t met_of(struct process *process, uint32_t local, uint64_t start_n
 		if (record.busy_since_ns < start_ns)
 			break;
 	}
-	return gate_rests(process, local) ? 0 : UINT64_MAX;
+	return gate_rests(process, local, start_ns) ? 0 : UINT64_MAX;
 }
 
 /* Of all best-effort processes on the device. */

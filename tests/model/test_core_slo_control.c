@@ -180,6 +180,45 @@ START_TEST(the_floor_is_left_when_its_reason_is_gone)
 }
 END_TEST
 
+/* A request of a busy period, from start_ms after its beginning on. */
+static void feed(struct slo_world *world, uint64_t period, uint64_t start_ms, uint64_t length_ms,
+		 uint64_t met_ns)
+{
+	uint64_t start_ns = SLO_S + period * SLO_S / 2 + start_ms * (SLO_MS + SLO_US);
+
+	world->now_ns = start_ns + length_ms * SLO_MS;
+	slo_event(world, (struct event){.kind = EVENT_REQUEST,
+					.request = {.start_ns = start_ns,
+						    .end_ns = world->now_ns,
+						    .kind = 1,
+						    .be_in_flight_ns = met_ns}});
+}
+
+/* Nothing is let in before a queued request, but what the one before it met may run on beside it: in
+ * time slices, for twice as long. */
+START_TEST(a_long_unit_is_met_by_the_queued_ones_too)
+{
+	static const uint64_t met_ns[] = {40 * SLO_MS, UINT64_MAX};
+
+	for (uint32_t m = 0; m < 2; m++) {
+		struct slo_world *world = slo_begin(1, false, false);
+
+		slo_serve(world, 10 * SLO_MS, 500, with_target(0, 200, true));
+		for (uint64_t period = 0; period < 60; period++) {
+			feed(world, period, 0, 20, met_ns[m]);
+			feed(world, period, 20, 20, UINT64_MAX);
+			feed(world, period, 40, 20, UINT64_MAX);
+			feed(world, period, 60, 20, UINT64_MAX);
+			if (met_ns[m] == 40 * SLO_MS)
+				feed(world, period, 80, 10, UINT64_MAX);
+		}
+		ck_assert_uint_eq(slo_report_of(world, 0).service_alone_ns,
+				  m ? 0 : 10 * SLO_MS);
+		slo_end(world);
+	}
+}
+END_TEST
+
 /* Late with as little beside it as can be, while alone it would not be: not called unreachable. */
 START_TEST(the_floor_is_told_from_a_target_out_of_reach)
 {
@@ -383,6 +422,7 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(tcase, 120);
+	tcase_add_test(tcase, a_long_unit_is_met_by_the_queued_ones_too);
 	tcase_add_test(tcase, without_a_target_the_level_stays);
 	tcase_add_test(tcase, relative_targets_are_kept_and_used);
 	tcase_add_test(tcase, more_target_is_more_work);

@@ -195,6 +195,7 @@ static inline void slo_request_one(struct slo_world *world, uint32_t index)
 	uint64_t arrival_ns = server->next_ns, start_ns, service_ns = server->service_ns;
 	uint32_t at = server->requests++ % SLO_KEPT;
 	bool queued = server->end_ns > arrival_ns;
+	uint64_t met_ns = UINT64_MAX; /* of a queued one nobody tells */
 
 	slo_tick_until(world, arrival_ns);
 	service_ns += slo_draw(world, server->service_ns / 200);
@@ -205,7 +206,9 @@ static inline void slo_request_one(struct slo_world *world, uint32_t index)
 		(server->alone_end_ns > arrival_ns ? server->alone_end_ns : arrival_ns) +
 		15 * SLO_US + service_ns;
 	if (!server->end_ns || start_ns - server->end_ns >= 60 * SLO_US) {
-		service_ns += slo_meet(world, server->end_ns ? start_ns - server->end_ns : 0);
+		met_ns = slo_meet(world, server->end_ns ? start_ns - server->end_ns : 0);
+		service_ns += met_ns;
+		met_ns++; /* never nothing: what it takes alone, the queued ones tell */
 		server->busy_since_ns = start_ns;
 	}
 	server->end_ns = start_ns + slo_beside(world, server, start_ns, service_ns);
@@ -221,7 +224,7 @@ static inline void slo_request_one(struct slo_world *world, uint32_t index)
 					     .start_ns = start_ns,
 					     .end_ns = server->end_ns,
 					     .kind = 1 + index,
-					     .be_in_flight_ns = UINT64_MAX}});
+					     .be_in_flight_ns = met_ns}});
 }
 
 /* So many requests of the first server; the others keep up with it in time. */

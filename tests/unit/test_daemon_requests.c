@@ -51,10 +51,11 @@ static void write_record(const struct sluice_request_record *record)
 }
 
 /* Requests of that service time, a while apart, with nothing beside them. */
-static void play(unsigned int count, uint64_t service_ns, uint64_t waited_ns)
+static void play_flagged(unsigned int count, uint64_t service_ns, uint64_t waited_ns,
+			 uint32_t flags)
 {
 	for (unsigned int i = 0; i < count; i++) {
-		struct sluice_request_record record = {.kind = 7, .flags = SLUICE_REQUEST_ALONE};
+		struct sluice_request_record record = {.kind = 7, .flags = flags};
 
 		clock_ns += 1 * MS;
 		record.start_ns = clock_ns;
@@ -62,6 +63,11 @@ static void play(unsigned int count, uint64_t service_ns, uint64_t waited_ns)
 		record.end_ns = clock_ns += service_ns;
 		write_record(&record);
 	}
+}
+
+static void play(unsigned int count, uint64_t service_ns, uint64_t waited_ns)
+{
+	play_flagged(count, service_ns, waited_ns, SLUICE_REQUEST_ALONE);
 }
 
 /* More and more of them, in less time than passes, until the controller says so. */
@@ -100,6 +106,36 @@ START_TEST(test_service_is_learned_and_shown)
 	ck_assert_uint_le((uint32_t)row->level, 2000);
 	ck_assert_uint_gt(row->window_ns, 300000);
 	ck_assert(!has_note(&rows, "tenant chat: target"));
+	end();
+}
+END_TEST
+
+/* Best-effort work comes and goes, and whoever launches it was not held: nothing says what a request
+ * met but that all was complete before it began. */
+START_TEST(test_what_was_complete_before_was_not_met)
+{
+	struct sluice_channel_device *page;
+	struct shim train;
+
+	begin("+10 %", "service");
+	shim_join(&train, "train", 0);
+	shim_device(&train, fixture_device(1));
+	page = &train.channel->device[0];
+	for (int late = 1; late >= 0; late--) {
+		uint64_t end_ns = sluice_now_ns() + (late ? SLUICE_NS_PER_S : FIXTURE_DEADLINE_NS);
+
+		while (sluice_now_ns() < end_ns && (late || !look()->alone_median_ns)) {
+			uint64_t done_ns = atomic_load(&page->counters.completed_ns) + MS;
+
+			atomic_store(&page->counters.completed_at_ns, late ? UINT64_MAX : clock_ns);
+			atomic_store(&page->slot[0].launched_ns, done_ns);
+			atomic_store(&page->counters.completed_ns, done_ns);
+			play_flagged(1, 5 * MS, 0, 0);
+			usleep(10000);
+		}
+		ck_assert_uint_eq(look()->alone_median_ns, late ? 0 : 5 * MS);
+	}
+	shim_close(&train);
 	end();
 }
 END_TEST
@@ -278,6 +314,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_service_is_learned_and_shown);
+	tcase_add_test(tcase, test_what_was_complete_before_was_not_met);
 	tcase_add_test(tcase, test_a_target_that_cannot_be_met_is_named);
 	tcase_add_test(tcase, test_a_launch_unit_longer_than_the_slack_is_named);
 	tcase_add_test(tcase, test_late_counts_for_a_relative_target);

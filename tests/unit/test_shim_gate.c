@@ -180,15 +180,39 @@ static enum gate_reason held(uint64_t held_since_ns, uint64_t moved_ns, uint64_t
 
 START_TEST(forward_progress_admits_one_when_nothing_moves)
 {
-	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 20 * MS, 1), GATE_FORCED);
-	ck_assert_int_eq(held(NOW - 20 * MS + 1, NOW - 20 * MS, 1), GATE_CLOSED);
-	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 20 * MS + 1, 1), GATE_CLOSED);
+	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 21 * MS, 1), GATE_FORCED);
+	ck_assert_int_eq(held(NOW - 20 * MS + 1, NOW - 21 * MS, 1), GATE_CLOSED);
+	ck_assert_int_eq(held(NOW - 21 * MS, NOW - 20 * MS, 1), GATE_CLOSED);
 	/* An empty pipe waits for nobody. */
 	ck_assert_int_eq(held(NOW - 500 * MS, NOW - 500 * MS, 0), GATE_CLOSED);
 	view.progress_ns = 0;
-	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 20 * MS, 1), GATE_FORCED);
+	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 21 * MS, 1), GATE_FORCED);
 	view.flags |= SLUICE_GRANT_PAUSED;
-	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 20 * MS, 1), GATE_CLOSED);
+	ck_assert_int_eq(held(NOW - 20 * MS, NOW - 21 * MS, 1), GATE_CLOSED);
+}
+END_TEST
+
+/* What is expected to take longer does not stand still for that. */
+START_TEST(forward_progress_waits_for_a_long_unit)
+{
+	ck_assert_int_eq(held(NOW - 100 * MS, NOW - 100 * MS, 40 * MS), GATE_FORCED);
+	ck_assert_int_eq(held(NOW - 100 * MS, NOW - 100 * MS + 1, 40 * MS), GATE_CLOSED);
+	/* A prediction may be wrong. */
+	ck_assert_int_eq(held(NOW - 520 * MS, NOW - 520 * MS, 3600000 * MS), GATE_FORCED);
+	ck_assert_int_eq(held(NOW - 520 * MS, NOW - 520 * MS + 1, 3600000 * MS), GATE_CLOSED);
+}
+END_TEST
+
+START_TEST(a_request_meets_what_ends_after_its_beginning)
+{
+	ck_assert_uint_eq(gate_met_ns(&view, NOW), 0);
+	view.in_flight_ns = 70 * US;
+	ck_assert_uint_eq(gate_met_ns(&view, NOW), 70 * US);
+	/* All of it is complete by the time that this process looks. */
+	view.in_flight_ns = 0;
+	view.was_done_ns = NOW + 40 * MS;
+	ck_assert_uint_eq(gate_met_ns(&view, NOW), 40 * MS);
+	ck_assert_uint_eq(gate_met_ns(&view, NOW + 40 * MS), 0);
 }
 END_TEST
 
@@ -283,6 +307,8 @@ int main(void)
 	tcase_add_test(tcase, the_window_s_opening_is_predicted);
 	tcase_add_test(tcase, without_a_window_nothing_is_counted);
 	tcase_add_test(tcase, forward_progress_admits_one_when_nothing_moves);
+	tcase_add_test(tcase, forward_progress_waits_for_a_long_unit);
+	tcase_add_test(tcase, a_request_meets_what_ends_after_its_beginning);
 	tcase_add_test(tcase, forward_progress_admits_one_for_an_active_tenant_that_is_still);
 	tcase_add_test(tcase, an_allowance_is_what_is_left_of_the_window);
 	tcase_add_test(tcase, a_large_copy_goes_through_a_gate_closed_for_a_turn);

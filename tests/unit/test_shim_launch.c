@@ -396,6 +396,33 @@ START_TEST(what_a_request_met_is_counted_once)
 }
 END_TEST
 
+/* The program waited for it, and launches only when it is over: a request began meanwhile. */
+START_TEST(what_has_ended_since_was_met_as_well)
+{
+	struct sluice_arrival_record *record = &rig.session->channel->arrival[0].record[0];
+	struct sluice_activity *page;
+	struct rig_launcher launcher;
+
+	rig_teach(KERNEL, 10 * US);
+	page = show_activity();
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	script.is_immediate = false;
+	rig_launch(KERNEL);
+	atomic_store(&page->device[0].busy_since_ns, sluice_now_ns());
+	set_active(page, 1);
+	usleep(1000);
+	script_complete(SCRIPT_STREAM(0), UINT32_MAX);
+	cuStreamSynchronize(SCRIPT_STREAM(0));
+	rig_launcher_start(&launcher, KERNEL);
+	rig_await(atomic_load(&rig.page->counters.sleeping) == 1);
+	set_active(page, 0);
+	rig_launcher_join(&launcher);
+	ck_assert_uint_eq(atomic_load(&rig.session->channel->arrival[0].head), 1);
+	ck_assert_uint_ge(record->in_flight_ns, 1000 * US);
+	ck_assert_uint_eq(rig.page->be_in_flight.max_ns, record->in_flight_ns);
+}
+END_TEST
+
 /* The longest of what the thread has in flight, with a name that status can show. */
 START_TEST(what_a_request_met_is_named)
 {
@@ -819,6 +846,7 @@ int main(void)
 	tcase_add_test(tcase, the_first_launch_after_a_page_has_come_is_held);
 	tcase_add_test(tcase, a_still_latency_tenant_lets_one_launch_through);
 	tcase_add_test(tcase, what_a_request_met_is_counted_once);
+	tcase_add_test(tcase, what_has_ended_since_was_met_as_well);
 	tcase_add_test(tcase, what_a_request_met_is_named);
 	tcase_add_test(tcase, the_guard_holds_after_activity_that_nobody_saw);
 	tcase_add_test(tcase, a_revoked_page_holds_nobody);

@@ -44,6 +44,7 @@ static struct gate_view gate_look(const struct sluice_gate *gate,
 		.launched_ns = proc->launched_ns,
 		.in_flight_ns = in_flight_ns,
 		.done_ns = proc->moved_ns + in_flight_ns,
+		.was_done_ns = proc->moved_ns + in_flight_ns,
 		.moved_ns = proc->moved_ns,
 		.is_large_copy = is_large_copy(terms, op),
 		/* Only best-effort processes map activity pages. */
@@ -63,7 +64,7 @@ static void gate_meet(struct sluice_gate *gate, const struct gate_view *view)
 	if (!view->active || view->busy_since_ns == gate->met_since_ns)
 		return;
 	gate->met_since_ns = view->busy_since_ns;
-	gate->met_ns = view->in_flight_ns;
+	gate->met_ns = gate_met_ns(view, view->busy_since_ns);
 }
 
 static void gate_tell(struct sluice_gate *gate, const struct sluice_gate_terms *terms,
