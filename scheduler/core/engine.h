@@ -96,6 +96,7 @@ struct event_request {
 	uint64_t kind;		   /* like requests have the same */
 	uint64_t be_in_flight_ns;  /* best-effort work that it met; UINT64_MAX: not known */
 	bool alone;		   /* nothing else was on the device */
+	bool beside;		   /* another latency tenant's request ran with it */
 	bool range;		   /* told by the program: may hold several drains, which come
 				      as requests of their own */
 };
@@ -201,8 +202,9 @@ struct engine_slo {
 	uint64_t service_ns, service_alone_ns; /* S */
 	uint64_t arrival_ns, arrival_alone_ns; /* A */
 	uint64_t alone_median_ns;	       /* service of its most frequent kind of request */
-	uint64_t reachable_ns; /* these two: the p99 with nothing beside it, estimated */
-	uint32_t pairs;	       /* requests that the target's metric is made of */
+	uint64_t reachable_ns;	  /* these two: the p99 with nothing beside it, estimated */
+	uint32_t pairs;		  /* requests that the target's metric is made of */
+	uint32_t beside_permille; /* of all its requests: beside another latency tenant's */
 };
 
 enum pair_verdict { PAIR_UNKNOWN, PAIR_SHARE, PAIR_WAIT };

@@ -48,6 +48,7 @@ struct slo_watch {
 	struct slo_tail service, arrival; /* S and A */
 	uint64_t requests;		  /* ever, ranges not counted */
 	uint64_t ranges;
+	uint64_t beside;  /* ... and of both: beside another latency tenant's */
 	uint64_t last_ns; /* the last one's end */
 	/* The controller's: */
 	uint64_t stepped_ns, stepped_pairs; /* at the last step */

@@ -60,6 +60,9 @@ bool engine_slo_report(const struct engine *engine, uint32_t tenant, uint32_t de
 	if (watch) {
 		ret_slo->state = report_state(engine, found, watch);
 		report_tails(found, watch, ret_slo);
+		if (watch->beside)
+			ret_slo->beside_permille = (uint32_t)(watch->beside * 1000 /
+							      (watch->requests + watch->ranges));
 		if (ret_slo->state == SLO_UNREACHABLE || ret_slo->state == SLO_AT_FLOOR)
 			ret_slo->reachable_ns = watch->alone_tail_ns;
 	} else if (found->set.target_ns || found->set.target_over_permille) {

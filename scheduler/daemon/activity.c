@@ -236,6 +236,21 @@ void activity_count(struct process *owner, uint32_t local, bool counts)
 	activity_show_all(owner, local);
 }
 
+bool activity_overlaps(const struct process *process, uint32_t local, uint64_t start_ns,
+		       uint64_t end_ns)
+{
+	const struct sluice_activity_device *page = activity_page(process, local);
+	uint64_t busy_ns, idle_ns;
+	bool is_active;
+
+	if (!page)
+		return false;
+	is_active = sluice_activity_active(atomic_load_explicit(&page->word, memory_order_acquire));
+	busy_ns = atomic_load_explicit(&page->busy_since_ns, memory_order_relaxed);
+	idle_ns = atomic_load_explicit(&page->idle_since_ns, memory_order_relaxed);
+	return busy_ns && busy_ns <= end_ns && (is_active || idle_ns >= start_ns);
+}
+
 void activity_reading(const struct process *process, uint32_t local, struct event_usage *usage)
 {
 	const struct local_device *own = &process->local[local];

@@ -10,6 +10,8 @@
  * there is a note about it. Positions: in that order, NOTES_EACH kinds a subject. */
 #define NOTES_EACH 8u
 
+#define BESIDE_PERMILLE 100u /* of a tenant's requests: worth a word */
+
 #define FORCED_LATELY_NS (60 * SLUICE_NS_PER_S)
 
 static bool note(char *ret_note, size_t room, const char *format, ...)
@@ -59,6 +61,12 @@ static bool note_target(const struct arbiter *arbiter, uint32_t tenant, char *re
 				    "tenant %s: the configuration fixes the level, the target is "
 				    "not steered by; level = \"auto\" steers",
 				    conf->name);
+		if (slo.state != SLO_NO_TARGET && slo.beside_permille >= BESIDE_PERMILLE)
+			return note(ret_note, room,
+				    "tenant %s: on gpu %u %u %% of its requests ran beside another "
+				    "latency tenant's; holding best-effort work does not change "
+				    "what that adds, and they do not steer",
+				    conf->name, device, slo.beside_permille / 10);
 	}
 	return false;
 }

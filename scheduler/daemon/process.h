@@ -149,6 +149,9 @@ void activity_resumed(struct process *process);
 int activity_mapped(struct process *process, int32_t status);
 int activity_seen(struct process *process, const struct sluice_msg_activity *message);
 /* Into a reading: whether it holds the others, as far as its page is shown to them. */
+/* Does the latest busy period that its owner tells of reach into that time? */
+bool activity_overlaps(const struct process *process, uint32_t local, uint64_t start_ns,
+		       uint64_t end_ns);
 void activity_reading(const struct process *process, uint32_t local, struct event_usage *usage);
 /* The core's word. */
 void activity_count(struct process *owner, uint32_t local, bool counts);

@@ -5,6 +5,7 @@
 
 /* A best-effort gate meets a request soon after it: its record is among the last. */
 #define ARRIVALS_LOOKED_AT 64u
+#define REQUESTS_LOOKED_AT 64u /* of another's, for one that ran beside */
 
 static struct sluice_request_ring *request_ring(const struct process *process, uint32_t local)
 {
@@ -32,8 +33,7 @@ static bool gate_rests(struct process *process, uint32_t local, uint64_t start_n
 	const struct local_device *own = &process->local[local];
 	const struct sluice_counters *counters = &process_page(process, local)->counters;
 	/* Before what was launched: what is launched meanwhile makes it less. */
-	uint64_t completed_ns =
-		atomic_load_explicit(&counters->completed_ns, memory_order_acquire);
+	uint64_t completed_ns = atomic_load_explicit(&counters->completed_ns, memory_order_acquire);
 	uint64_t at_ns = atomic_load_explicit(&counters->completed_at_ns, memory_order_relaxed);
 	uint64_t launched_ns = reading_launched_ns(process, local);
 
@@ -78,6 +78,44 @@ static uint64_t met_in_flight(const struct arbiter *arbiter, uint32_t device, ui
 	return sum_ns;
 }
 
+/* Was that latency process at work then? Of what is long over its ring tells the rest. */
+static bool was_at_work(const struct process *process, uint32_t local, uint64_t start_ns,
+			uint64_t end_ns)
+{
+	struct sluice_request_ring *ring = request_ring(process, local);
+	uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+
+	if (activity_overlaps(process, local, start_ns, end_ns))
+		return true;
+	for (uint32_t i = 1; i <= REQUESTS_LOOKED_AT && i <= head; i++) {
+		struct sluice_request_record record;
+
+		if (!request_copy(ring, head - i, &record) || record.end_ns < start_ns)
+			return false;
+		if (record.start_ns <= end_ns)
+			return true;
+	}
+	return false;
+}
+
+/* A tenant's own other processes are its own affair. */
+static bool is_beside_another(const struct process *own, uint32_t device, uint64_t start_ns,
+			      uint64_t end_ns)
+{
+	const struct arbiter *arbiter = own->arbiter;
+
+	for (uint32_t i = 0; i < arbiter->process_end; i++) {
+		struct process *process = arbiter->process[i];
+		int local = process && process->latency && process->tenant != own->tenant
+				    ? process_local(process, device)
+				    : -1;
+
+		if (local >= 0 && was_at_work(process, (uint32_t)local, start_ns, end_ns))
+			return true;
+	}
+	return false;
+}
+
 static void request_feed(struct process *process, uint32_t local,
 			 const struct sluice_request_record *record)
 {
@@ -93,6 +131,8 @@ static void request_feed(struct process *process, uint32_t local,
 			    .kind = record->kind,
 			    .be_in_flight_ns = met_in_flight(arbiter, device, record->start_ns),
 			    .alone = record->flags & SLUICE_REQUEST_ALONE,
+			    .beside = is_beside_another(process, device, record->start_ns,
+							record->end_ns),
 			    .range = record->flags & SLUICE_REQUEST_RANGE}};
 
 	(void)arbiter_feed(arbiter, &event);

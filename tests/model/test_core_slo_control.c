@@ -180,19 +180,49 @@ START_TEST(the_floor_is_left_when_its_reason_is_gone)
 }
 END_TEST
 
+static bool is_beside;
+
 /* A request of a busy period, from start_ms after its beginning on. */
 static void feed(struct slo_world *world, uint64_t period, uint64_t start_ms, uint64_t length_ms,
 		 uint64_t met_ns)
 {
 	uint64_t start_ns = SLO_S + period * SLO_S / 2 + start_ms * (SLO_MS + SLO_US);
 
+	slo_tick_until(world, start_ns + length_ms * SLO_MS);
 	world->now_ns = start_ns + length_ms * SLO_MS;
 	slo_event(world, (struct event){.kind = EVENT_REQUEST,
 					.request = {.start_ns = start_ns,
 						    .end_ns = world->now_ns,
 						    .kind = 1,
+						    .beside = is_beside,
 						    .be_in_flight_ns = met_ns}});
 }
+
+/* What another latency tenant adds is not learned, and not steered by: holding best-effort work would
+ * not change it. */
+START_TEST(a_request_beside_another_tenant_s_does_not_steer)
+{
+	struct slo_world *world = slo_begin(1, true, false);
+	struct engine_slo before, after;
+
+	slo_serve(world, 10 * SLO_MS, 500, with_target(0, 200, false));
+	for (uint64_t period = 0; period < 200; period++)
+		feed(world, period, 0, 10, 0);
+	before = slo_report_of(world, 0);
+	ck_assert_int_eq(before.state, SLO_STEERED);
+	ck_assert_uint_eq(before.beside_permille, 0);
+	is_beside = true;
+	for (uint64_t period = 200; period < 400; period++)
+		feed(world, period, 0, 30, 0);
+	is_beside = false;
+	after = slo_report_of(world, 0);
+	ck_assert_int_ge(after.level, before.level);
+	ck_assert_uint_eq(after.service_ns, 10 * SLO_MS);
+	ck_assert_uint_eq(after.service_alone_ns, 10 * SLO_MS);
+	ck_assert_uint_eq(after.beside_permille, 500);
+	slo_end(world);
+}
+END_TEST
 
 /* Nothing is let in before a queued request, but what the one before it met may run on beside it: in
  * time slices, for twice as long. */
@@ -212,8 +242,7 @@ START_TEST(a_long_unit_is_met_by_the_queued_ones_too)
 			if (met_ns[m] == 40 * SLO_MS)
 				feed(world, period, 80, 10, UINT64_MAX);
 		}
-		ck_assert_uint_eq(slo_report_of(world, 0).service_alone_ns,
-				  m ? 0 : 10 * SLO_MS);
+		ck_assert_uint_eq(slo_report_of(world, 0).service_alone_ns, m ? 0 : 10 * SLO_MS);
 		slo_end(world);
 	}
 }
@@ -423,6 +452,7 @@ int main(void)
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, a_long_unit_is_met_by_the_queued_ones_too);
+	tcase_add_test(tcase, a_request_beside_another_tenant_s_does_not_steer);
 	tcase_add_test(tcase, without_a_target_the_level_stays);
 	tcase_add_test(tcase, relative_targets_are_kept_and_used);
 	tcase_add_test(tcase, more_target_is_more_work);

@@ -41,13 +41,18 @@ static const struct sluice_msg_status_tenant *look(void)
 	return row_of(&rows, "chat");
 }
 
-static void write_record(const struct sluice_request_record *record)
+static void write_record_of(struct shim *shim, const struct sluice_request_record *record)
 {
-	struct sluice_request_ring *ring = &chat.channel->request[0];
+	struct sluice_request_ring *ring = &shim->channel->request[0];
 	uint64_t head = atomic_load(&ring->head);
 
 	ring->record[head % SLUICE_REQUEST_RECORDS] = *record;
 	atomic_store(&ring->head, head + 1);
+}
+
+static void write_record(const struct sluice_request_record *record)
+{
+	write_record_of(&chat, record);
 }
 
 /* Requests of that service time, a while apart, with nothing beside them. */
@@ -285,6 +290,38 @@ START_TEST(test_a_target_is_set_by_hand)
 }
 END_TEST
 
+START_TEST(test_what_runs_beside_another_tenant_does_not_steer)
+{
+	struct sluice_request_record long_one = {.kind = 9};
+	struct shim slow;
+
+	fixture_begin("policy = \"slo\";\n"
+		      "tenants = ( { name = \"chat\"; class = \"latency-critical\"; match = { "
+		      "program = \"test_daemon_*\"; }; target = { p99 = \"+10 %\"; of = "
+		      "\"service\"; }; }, { name = \"slow\"; class = \"latency-critical\"; "
+		      "match = { program = \"test_daemon_*\"; }; } );\n");
+	shim_join(&chat, "chat", 0);
+	shim_device(&chat, fixture_device(1));
+	shim_join(&slow, "slow", 0);
+	shim_device(&slow, fixture_device(1));
+	tool = tool_connect();
+	clock_ns = sluice_now_ns() - 3 * SLUICE_NS_PER_S;
+	play(200, 5 * MS, 0);
+	wait_until(look()->slo_state == SLUICE_SLO_STEERED);
+	ck_assert(!has_note(&rows, "ran beside another latency tenant's"));
+	long_one.start_ns = clock_ns;
+	long_one.end_ns = clock_ns + 20 * SLUICE_NS_PER_S;
+	write_record_of(&slow, &long_one);
+	play_flagged(60, 20 * MS, 0, 0);
+	wait_until(look() &&
+		   has_note(&rows, "tenant chat: on gpu 0 23 % of its requests ran beside another "
+				   "latency tenant's"));
+	ck_assert_uint_eq(look()->recent_service_p99_ns, 5 * MS);
+	shim_close(&slow);
+	end();
+}
+END_TEST
+
 START_TEST(test_a_fixed_level_is_kept)
 {
 	fixture_begin("level = \"-0.25\";\n"
@@ -315,6 +352,7 @@ int main(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, test_service_is_learned_and_shown);
 	tcase_add_test(tcase, test_what_was_complete_before_was_not_met);
+	tcase_add_test(tcase, test_what_runs_beside_another_tenant_does_not_steer);
 	tcase_add_test(tcase, test_a_target_that_cannot_be_met_is_named);
 	tcase_add_test(tcase, test_a_launch_unit_longer_than_the_slack_is_named);
 	tcase_add_test(tcase, test_late_counts_for_a_relative_target);

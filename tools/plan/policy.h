@@ -78,7 +78,8 @@ struct plan_option {
 struct plan_report {
 	double level;
 	uint64_t window_ns, guard_ns;
-	bool unreachable; /* it says that the target cannot be met */
+	bool unreachable;	  /* it says that the target cannot be met */
+	uint32_t beside_permille; /* of its requests: beside another server's, which do not steer */
 	/* p99 as it sees it, with and without best-effort work; 0: not known. */
 	uint64_t a_ns, a_alone_ns, s_ns, s_alone_ns;
 };

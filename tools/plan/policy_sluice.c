@@ -258,6 +258,7 @@ static bool sluice_report(void *state, const struct plan_proc *proc, struct plan
 		.window_ns = arbiter->window_sum_ns[proc->index] / looks,
 		.guard_ns = arbiter->guard_sum_ns[proc->index] / looks,
 		.unreachable = slo.state == SLO_UNREACHABLE || slo.state == SLO_AT_FLOOR,
+		.beside_permille = slo.beside_permille,
 		.a_ns = slo.arrival_ns,
 		.a_alone_ns = slo.arrival_alone_ns,
 		.s_ns = slo.service_ns,

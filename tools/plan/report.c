@@ -65,6 +65,8 @@ static void make_server(const struct run_result *result, uint32_t seeds, uint32_
 		tenant->unstable += one->unstable;
 		tenant->has_report |= one->has_report;
 		tenant->unreachable |= one->has_report && one->report.unreachable;
+		if (one->has_report && one->report.beside_permille > tenant->beside_permille)
+			tenant->beside_permille = one->report.beside_permille;
 	}
 	tenant->target_ns /= seeds;
 }

@@ -18,8 +18,9 @@ struct report_tenant {
 	struct metrics_interval level, window_ns, guard_ns; /* of a controller */
 	struct metrics_interval throughput, held;
 	uint64_t requests, judged, late, unfinished; /* sums */
-	uint64_t target_ns; /* mean: a relative one is of each seed's requests alone */
-	uint32_t unstable;  /* seeds */
+	uint64_t target_ns;	  /* mean: a relative one is of each seed's requests alone */
+	uint32_t unstable;	  /* seeds */
+	uint32_t beside_permille; /* the most of any seed */
 	bool has_report, unreachable;
 	uint64_t longest_unit_ns;
 	uint32_t longest_key;

@@ -41,9 +41,10 @@ static json_t *server_json(const struct report_tenant *tenant)
 	if (server && tenant->has_report)
 		(void)json_object_set_new(
 			server, "controller",
-			json_pack("{s:o, s:o, s:o, s:b}", "level", interval(&tenant->level),
+			json_pack("{s:o, s:o, s:o, s:b, s:f}", "level", interval(&tenant->level),
 				  "window_ns", interval(&tenant->window_ns), "guard_ns",
-				  interval(&tenant->guard_ns), "unreachable", tenant->unreachable));
+				  interval(&tenant->guard_ns), "unreachable", tenant->unreachable,
+				  "beside_another", tenant->beside_permille / 1000.0));
 	return server;
 }
 

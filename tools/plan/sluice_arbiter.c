@@ -102,6 +102,30 @@ static uint64_t arbiter_met_ns(const struct sluice_arbiter *arbiter, uint64_t st
 	return sum_ns;
 }
 
+/* Was another server at work then? */
+static bool arbiter_is_beside(const struct sluice_arbiter *arbiter, uint32_t own,
+			      const struct event_request *request)
+{
+	for (uint32_t i = 0; i < arbiter->gates; i++) {
+		const struct plan_proc *proc = arbiter->gate[i].proc;
+		const struct sluice_ring *ring = &arbiter->ring[i];
+
+		if (i == own || !proc->latency)
+			continue;
+		if (proc->active && proc->busy_since_ns <= request->end_ns)
+			return true;
+		for (uint64_t n = ring->head; n && ring->head - n < SLUICE_RING; n--) {
+			const struct event_request *other = &ring->record[(n - 1) % SLUICE_RING];
+
+			if (other->end_ns < request->start_ns)
+				break;
+			if (other->start_ns <= request->end_ns)
+				return true;
+		}
+	}
+	return false;
+}
+
 static void arbiter_read_requests(struct sluice_arbiter *arbiter)
 {
 	for (uint32_t i = 0; i < arbiter->gates; i++) {
@@ -116,6 +140,7 @@ static void arbiter_read_requests(struct sluice_arbiter *arbiter)
 
 			event.request.be_in_flight_ns =
 				arbiter_met_ns(arbiter, event.request.start_ns);
+			event.request.beside = arbiter_is_beside(arbiter, i, &event.request);
 			(void)arbiter_feed(arbiter, event);
 		}
 	}

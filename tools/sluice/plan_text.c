@@ -9,6 +9,7 @@
 #include "table.h"
 
 #define CELL 64
+#define BESIDE_PERMILLE 100u /* of a server's requests: worth a word */
 #define DELAYS_SHOWN 3u
 
 /* "+1.2 %", with half its interval where there are seeds enough for one: "+1.2 +-0.3 %". */
@@ -41,7 +42,7 @@ static int add_server(struct table *table, const char *label, const struct scena
 		      const struct report_tenant *tenant)
 {
 	char a_p50[CELL], a_p99[CELL], a_over[CELL], a_p999[CELL], s_p50[CELL], s_p99[CELL];
-	char s_over[CELL], s_p999[CELL], late[CELL] = "-", note[CELL] = "";
+	char s_over[CELL], s_p999[CELL], late[CELL] = "-", note[CELL] = "", beside[CELL] = "";
 
 	format_mean_ns(&tenant->a_p50_ns, sizeof(a_p50), a_p50);
 	format_mean_ns(&tenant->a_p99_ns, sizeof(a_p99), a_p99);
@@ -58,9 +59,12 @@ static int add_server(struct table *table, const char *label, const struct scena
 			       (unsigned long long)tenant->late, (unsigned long long)tenant->judged,
 			       has_steps(server) && !server->world.target.from_arrival ? " steps"
 										       : "");
+	if (tenant->beside_permille >= BESIDE_PERMILLE)
+		(void)snprintf(beside, sizeof(beside), ", %u %% beside another server",
+			       tenant->beside_permille / 10);
 	if (tenant->has_report)
-		(void)snprintf(note, sizeof(note), "level %.2f%s", tenant->level.mean,
-			       tenant->unreachable ? ", target out of reach" : "");
+		(void)snprintf(note, sizeof(note), "level %.2f%s%s", tenant->level.mean,
+			       tenant->unreachable ? ", target out of reach" : "", beside);
 	return table_row(table,
 			 (const char *[]){label, server->world.name, a_p50, a_p99, a_over, a_p999,
 					  s_p50, s_p99, s_over, s_p999, late, "", note, NULL});
