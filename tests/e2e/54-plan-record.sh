@@ -46,6 +46,7 @@ done
 # The loop waits for the server, never the other way round: that is in what its host seems to take.
 grep -q 'launches were held for' "$out/train.log" || fail "no word of the loop's holds"
 grep -q 'launches were held for' "$out/chat.log" && fail "the server was said to be held"
+grep -q 'a kernel is taken to hold the whole device' "$out/chat.log" || fail "no word of the grids"
 
 # Files are looked at before the time is spent, and nothing stays where it failed.
 started=$(date +%s)
@@ -83,9 +84,10 @@ tenants = (
     arrivals = { kind = "recorded"; file = "chat.gaps"; }; },
   { name = "train"; workload = "train.conf"; }
 );
-policies = ( "native", "slo" );
+policies = ( { name = "native"; mps = true; }, "slo" );
 run = { requests = 200; seeds = 1; };
 CFG
 "$sluice" plan "$out/case.cfg" >"$out/table" 2>"$out/plan.log" || fail "the recorded pair does not play"
 grep -q 'slo on time slices' "$out/table" || fail "the table lacks a row"
+grep -qE '^native on MPS .* \+[0-9]{3,}\.[0-9] %' "$out/table" || fail "side by side they do not slow each other"
 exit "$bad"

@@ -120,6 +120,35 @@ START_TEST(test_a_loop_of_several_steps)
 }
 END_TEST
 
+/* There the cost table says what a kernel is, whatever its grid. */
+START_TEST(test_a_simulated_kernel_takes_the_device)
+{
+	struct fold_terms terms = {.name = "case",
+				   .source = "test",
+				   .device_sms = 132,
+				   .latency = true,
+				   .simulated = true};
+	struct fold_result result;
+	struct workload *workload;
+
+	begin();
+	for (uint32_t i = 0; i < 3; i++) {
+		drain();
+		put(1, 50 * US, 1, 8, SLUICE_TRACE_KERNEL);
+		put(2, 50 * US, 6400, 4, SLUICE_TRACE_KERNEL);
+		put(3, 50 * US, 16, 0, SLUICE_TRACE_COPY_TO_HOST);
+	}
+	drain();
+	ck_assert_int_eq(fold_make(&fold, &terms, &workload, &result), 0);
+	ck_assert_uint_eq(workload->n_ops, 3);
+	ck_assert_uint_eq(workload->ops[0].sms, 132);
+	ck_assert_uint_eq(workload->ops[1].sms, 132);
+	ck_assert_uint_eq(workload->ops[2].bytes, 16 << 10);
+	workload_free(workload);
+	fold_finish(&fold);
+}
+END_TEST
+
 START_TEST(test_a_graph_is_one_launch)
 {
 	struct fold_result result;
@@ -214,6 +243,7 @@ static Suite *fold_suite(void)
 
 	tcase_add_test(tcase, test_a_server);
 	tcase_add_test(tcase, test_a_loop_of_several_steps);
+	tcase_add_test(tcase, test_a_simulated_kernel_takes_the_device);
 	tcase_add_test(tcase, test_a_graph_is_one_launch);
 	tcase_add_test(tcase, test_losses_and_other_streams);
 	tcase_add_test(tcase, test_nothing_to_fold);

@@ -32,7 +32,8 @@ void fold_finish(struct fold *fold);
 struct fold_terms {
 	const char *name, *source;
 	uint32_t device_sms;
-	bool latency; /* a server: one step is an iteration */
+	bool latency;	/* a server: one step is an iteration */
+	bool simulated; /* grids say nothing: a kernel takes the whole device */
 };
 
 struct fold_result {

@@ -142,16 +142,16 @@ static uint32_t small_key(uint64_t *keys, uint32_t *count, uint64_t key)
 	return *count;
 }
 
-static uint32_t sms_of(const struct sluice_trace_record *record, uint32_t device_sms)
+static uint32_t sms_of(const struct sluice_trace_record *record, const struct fold_terms *terms)
 {
-	if (!record->blocks || !record->per_sm)
-		return device_sms;
+	if (terms->simulated || !record->blocks || !record->per_sm)
+		return terms->device_sms;
 	return record->blocks / record->per_sm + (record->blocks % record->per_sm != 0);
 }
 
 /* One operation; a graph is itself and its nodes. Returns how many. */
 static uint32_t put_op(const struct sluice_trace_record *record, uint64_t ns, uint32_t key,
-		       uint32_t device_sms, struct workload_op *op)
+		       const struct fold_terms *terms, struct workload_op *op)
 {
 	static const uint8_t copies[] = {[SLUICE_TRACE_COPY_TO_DEVICE] = WORKLOAD_COPY_H2D,
 					 [SLUICE_TRACE_COPY_TO_HOST] = WORKLOAD_COPY_D2H,
@@ -162,7 +162,7 @@ static uint32_t put_op(const struct sluice_trace_record *record, uint64_t ns, ui
 	switch (fold_kind(record)) {
 	case SLUICE_TRACE_KERNEL:
 		op->kind = WORKLOAD_KERNEL;
-		op->sms = sms_of(record, device_sms);
+		op->sms = sms_of(record, terms);
 		return 1;
 	case SLUICE_TRACE_GRAPH:
 		nodes = nodes < NODES_MOST ? nodes : NODES_MOST;
@@ -172,7 +172,7 @@ static uint32_t put_op(const struct sluice_trace_record *record, uint64_t ns, ui
 			op[i] = (struct workload_op){.kind = WORKLOAD_KERNEL,
 						     .ns = ns * i / nodes - ns * (i - 1) / nodes,
 						     .key = key,
-						     .sms = device_sms};
+						     .sms = terms->device_sms};
 		return 1 + nodes;
 	default:
 		op->kind = copies[fold_kind(record)];
@@ -211,8 +211,7 @@ static int make_workload(const struct fold *fold, const struct fold_terms *terms
 			if (!fold_is_launch(record))
 				continue;
 			n_ops += put_op(record, median_cost(costs, launch++, scratch),
-					small_key(keys, &n_keys, record->key), terms->device_sms,
-					&ops[n_ops]);
+					small_key(keys, &n_keys, record->key), terms, &ops[n_ops]);
 		}
 	}
 	if (!r)

@@ -155,8 +155,8 @@ static void remark(const struct record_options *options, const struct recording 
 			"sluice: of the tenant's %u processes only one was recorded, pid %u\n",
 			recording->end.processes, recording->end.pid);
 	if (recording->end.simulated)
-		fputs("sluice: on the simulated GPU a kernel's SM demand is that of its grid, not "
-		      "that of the cost table\n",
+		fputs("sluice: on the simulated GPU a kernel is taken to hold the whole device: "
+		      "its grid says nothing\n",
 		      stderr);
 }
 
@@ -182,6 +182,7 @@ static int make(const struct record_options *options, const struct recording *re
 	struct fold_terms terms = {.name = options->tenant,
 				   .source = source,
 				   .device_sms = recording->end.sms,
+				   .simulated = recording->end.simulated,
 				   .latency =
 					   recording->end.tenant_class == SLUICE_LATENCY_CRITICAL};
 	struct fold_result result;
