@@ -233,6 +233,7 @@ static const struct {
 	{HEAD "phases = (({ class = \"big\"; count = 1; total_ns = 1; ns = [1]; sms = [1]; }));", 2,
 	 "a class is"},
 	{HEAD "phases = (({" GROUP " colour = 3; }));", 2, "no key \"colour\""},
+	{HEAD "phases = ({ graph = 1; groups = ({" GROUP "}); });", 2, "true or false"},
 	{HEAD "phases = (({ class = \"memory\"; count = 1; total_ns = 5; ns = [3, 4]; sms = [1]; "
 	      "}));",
 	 2, "1 or 6 values"},

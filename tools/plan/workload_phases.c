@@ -70,20 +70,22 @@ static int read_phase(struct reader *reader, const config_setting_t *phase)
 {
 	static const char *const known[] = {"graph", "groups", NULL};
 	struct workload *workload = reader->workload;
-	const config_setting_t *groups = phase;
-	int graph = 0, r;
+	const config_setting_t *groups = phase, *graph = NULL;
 	uint32_t at;
+	int r;
 
 	if (config_setting_is_group(phase)) {
 		r = reader_known_keys(reader, phase, known, "a phase");
 		if (r)
 			return r;
-		(void)config_setting_lookup_bool(phase, "graph", &graph);
+		graph = config_setting_get_member(phase, "graph");
+		if (graph && config_setting_type(graph) != CONFIG_TYPE_BOOL)
+			return reader_fail(reader, graph, "graph must be true or false");
 		groups = config_setting_get_member(phase, "groups");
 	}
 	if (!groups || !config_setting_is_list(groups))
 		return reader_fail(reader, phase, "a phase is a list of groups in ( )");
-	if (!graph)
+	if (!graph || !config_setting_get_bool(graph))
 		return read_groups(reader, groups);
 
 	r = reader_reserve(reader, phase, 1);
