@@ -163,6 +163,17 @@ START_TEST(what_is_counted_is_said)
 	ck_assert_ptr_nonnull(strstr(text, "  serve 1 time by copy 3 of train"));
 	free(text);
 
+	/* What varies by itself is nobody's delay. */
+	for (uint32_t i = 0; i < 2; i++) {
+		setup_scenario(1);
+		result[0].delay[0].proc = result[1].delay[0].proc = UINT32_MAX;
+		result[0].delay[0].total_ns = result[1].delay[0].total_ns = i ? MS : MS / 100;
+		text = print(0);
+		ck_assert_int_eq(strstr(text, "with no best-effort work in flight: ") != NULL, i);
+		ck_assert_ptr_nonnull(strstr(text, "  serve 10 times by copy 3 of train"));
+		free(text);
+	}
+
 	/* Without a target nothing is late. */
 	setup_scenario(1);
 	scenario.tenant[0].world.target.extra_permille = 0;
