@@ -14,10 +14,10 @@
 #include "plan/workload.h"
 
 enum {
-	OPTION_LEVEL,
-	OPTION_WINDOW,
+	OPTION_LEVEL, /* these are the controller's: share takes what comes after */
 	OPTION_GUARD,
 	OPTION_PARTITIONS,
+	OPTION_WINDOW,
 	OPTION_SLICE,
 	OPTION_SLICE_EXTRA,
 	OPTION_ARBITER,
@@ -26,7 +26,8 @@ enum {
 	OPTION_COPIES,
 	OPTION_COLLECTIVES,
 	OPTION_PAIRS,
-	OPTIONS
+	OPTIONS,
+	OPTION_SHARED = OPTION_WINDOW
 };
 
 #define MILLI(value) ((uint64_t)(int64_t)(value))
@@ -34,12 +35,12 @@ enum {
 static const struct plan_option options[] = {
 	[OPTION_LEVEL] = {"level", PLAN_MILLI, PLAN_OPEN, MILLI(-1000), MILLI(5000),
 			  "fixed, instead of the controller's"},
-	[OPTION_WINDOW] = {"window", PLAN_NS, PLAN_OPEN, 1000, 1000000000,
-			   "predicted work in flight at most, whatever the level"},
 	[OPTION_GUARD] = {"guard", PLAN_NS, PLAN_OPEN, 0, 1000000000,
 			  "nothing so soon after a server went idle, whatever the level"},
 	[OPTION_PARTITIONS] = {"partitions", PLAN_FLAG, 0, 0, 1,
 			       "launches can be kept to part of the SMs: levels above 2"},
+	[OPTION_WINDOW] = {"window", PLAN_NS, PLAN_OPEN, 1000, 1000000000,
+			   "predicted work in flight at most, whatever the level"},
 	[OPTION_SLICE] = {"slice", PLAN_NS, PLAN_OPEN, 10000, 1000000000,
 			  "kernels longer than this are launched in pieces"},
 	[OPTION_SLICE_EXTRA] = {"slice_extra", PLAN_NS, 1000, 0, 1000000,
@@ -111,7 +112,11 @@ static int slo_create(struct world *world, const uint64_t *values, void **ret_st
 
 static int share_create(struct world *world, const uint64_t *values, void **ret_state)
 {
-	return sluice_create(world, values, "share", ret_state);
+	uint64_t all[OPTIONS];
+
+	for (uint32_t i = 0; i < OPTIONS; i++)
+		all[i] = i < OPTION_SHARED ? options[i].preset : values[i - OPTION_SHARED];
+	return sluice_create(world, all, "share", ret_state);
 }
 
 /* ---- best-effort gates ---- */
@@ -285,7 +290,7 @@ const struct plan_policy plan_policy_sluice = {
 const struct plan_policy plan_policy_share = {
 	.name = "share",
 	.about = "Sluice without latency targets: weights, floors and caps alone",
-	.options = options,
+	.options = &options[OPTION_SHARED],
 	.create = share_create,
 	.destroy = sluice_destroy,
 	.admit = sluice_admit,

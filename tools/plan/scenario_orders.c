@@ -19,34 +19,42 @@ struct entry {
 	bool given[PLAN_MAX_OPTIONS];
 };
 
+/* "A, B" */
+static void list_name(size_t size, char *list, const char *name)
+{
+	size_t length = strlen(list);
+
+	(void)snprintf(list + length, size - length, "%s%s", length ? ", " : "", name);
+}
+
 static int no_policy(struct form *form, const config_setting_t *at, const char *name)
 {
 	const struct plan_policy *policy;
-	char all[256];
-	size_t length = 0;
+	char all[256] = "";
 
-	*all = 0;
-	for (unsigned int i = 0; (policy = plan_policy_at(i)) && length < sizeof(all); i++)
-		length += (size_t)snprintf(all + length, sizeof(all) - length, "%s%s",
-					   length ? ", " : "", policy->name);
+	for (unsigned int i = 0; (policy = plan_policy_at(i)); i++)
+		list_name(sizeof(all), all, policy->name);
 	return form_fail(form, at, "there is no policy \"%s\"; there are %s", name, all);
 }
 
 static int no_option(struct form *form, const config_setting_t *setting,
 		     const struct plan_policy *policy)
 {
+	const char *name = config_setting_name(setting);
 	uint32_t options = plan_policy_options(policy);
-	char all[256];
-	size_t length = 0;
+	const struct plan_policy *other;
+	char all[256] = "", others[128] = "";
 
 	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
-		length += (size_t)snprintf(all + length, sizeof(all) - length, "%s%s",
-					   length ? ", " : "", common[i]);
-	for (uint32_t i = 0; i < options && length < sizeof(all); i++)
-		length += (size_t)snprintf(all + length, sizeof(all) - length, ", %s",
-					   policy->options[i].name);
-	return form_fail(form, setting, "policy %s has no key %s; there are %s", policy->name,
-			 config_setting_name(setting), all);
+		list_name(sizeof(all), all, common[i]);
+	for (uint32_t i = 0; i < options; i++)
+		list_name(sizeof(all), all, policy->options[i].name);
+	for (unsigned int i = 0; (other = plan_policy_at(i)); i++) {
+		if (plan_policy_option(other, name) >= 0)
+			list_name(sizeof(others), others, other->name);
+	}
+	return form_fail(form, setting, "policy %s has no key %s%s%s; there are %s", policy->name,
+			 name, *others ? ", it belongs to " : "", others, all);
 }
 
 static int read_flag(struct form *form, const config_setting_t *setting, bool *ret_on)
