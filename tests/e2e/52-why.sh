@@ -76,4 +76,10 @@ grep '"longest_unit": ' "$out/why.json" | grep -vq 'count' && say_bad "another k
 awk '/"longest_unit_ns"/ { gsub(/[^0-9]/, ""); if ($0 + 0 > 12e6) bad = 1; if ($0 + 0 > 6e6) some = 1 }
 	END { exit bad || !some }' "$out/why.json" || say_bad "the unit takes 9 ms"
 grep -q '^batch .*count' "$out/why.txt" || say_bad "no sum of batch's kernel"
+
+# The target that is set now is not the one that they missed.
+sluice set chat target.p99='90 ms' >"$out/set.txt" || say_bad "set: status $?"
+sluice why chat >"$out/then.txt" || say_bad "why: status $?"
+grep -q "(p99 90 ms of service now; $late late against the target that was then)" "$out/then.txt" ||
+	say_bad "no word of the old target: $(head -n 1 "$out/then.txt")"
 exit "$bad"

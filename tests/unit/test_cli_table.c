@@ -75,8 +75,10 @@ START_TEST(why_prints_sums_then_the_newest)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	for (unsigned int i = 0; i < 30; i++)
+	for (unsigned int i = 0; i < 30; i++) {
 		request[i].ago_ns = (i + 1) * 1000000000ull;
+		request[i].limit_ns = i < 20 ? 1000000 : 500000;
+	}
 	cause[0].request = 3;
 	cause[1].request = 25;
 	request[3].queued_ns = 1500000;
@@ -85,6 +87,9 @@ START_TEST(why_prints_sums_then_the_newest)
 	memcpy(cause[1].tenant, "batch", 6);
 	ck_assert_int_eq(late_print("chat", &late, 0, out), 0);
 	fclose(out);
+	/* `set` changed it on the way. */
+	ck_assert_ptr_nonnull(strstr(text, "(p99 1 ms of service now; 10 late against the target "
+					   "that was then)\n"));
 	sums = strstr(text, "LATE REQUESTS");
 	rows = strstr(text, "ENDED AGO");
 	ck_assert(sums && rows && sums < rows);
@@ -94,6 +99,29 @@ START_TEST(why_prints_sums_then_the_newest)
 	ck_assert_ptr_null(strstr(rows, "21 s"));
 	ck_assert_ptr_nonnull(strstr(rows, "\nand 10 more; --json has all\n"));
 	ck_assert_ptr_null(strstr(text, " \n"));
+	free(text);
+}
+END_TEST
+
+START_TEST(why_names_one_target_where_there_was_one)
+{
+	static struct sluice_msg_why_request request = {.limit_ns = 1000000};
+	struct late late = {
+		.request = &request, .requests = 1, .end = {.minutes = 5, .of = "service"}};
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	late.end.target_ns = 1000000;
+	ck_assert_int_eq(late_print("chat", &late, 0, out), 0);
+	/* What a relative one allows is never the same for long. */
+	late.end.target_ns = 0;
+	late.end.target_over_permille = 100;
+	ck_assert_int_eq(late_print("chat", &late, 0, out), 0);
+	fclose(out);
+	ck_assert_ptr_nonnull(
+		strstr(text, "1 late request in the last 5 min (p99 1 ms of service)\n"));
+	ck_assert_ptr_nonnull(strstr(text, "(p99 +10.0 % of service)\n"));
 	free(text);
 }
 END_TEST
@@ -324,6 +352,7 @@ int main(void)
 	tcase_add_test(tcase, columns_are_as_wide_as_their_widest_cell);
 	tcase_add_test(tcase, no_line_ends_with_blanks);
 	tcase_add_test(tcase, why_prints_sums_then_the_newest);
+	tcase_add_test(tcase, why_names_one_target_where_there_was_one);
 	tcase_add_test(tcase, wide_tables_are_printed_in_parts);
 	tcase_add_test(tcase, each_part_has_all_that_names_its_rows);
 	tcase_add_test(tcase, long_lines_are_broken_between_words);

@@ -165,9 +165,21 @@ static size_t without_cause(const struct late *late)
 	return count;
 }
 
+/* Late against another target than is set now. Of a relative one that cannot be told: what it allows
+ * changes by itself. */
+static size_t by_another_target(const struct late *late)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; late->end.target_ns && i < late->requests; i++)
+		count += late->request[i].limit_ns != late->end.target_ns;
+	return count;
+}
+
 static void print_head(const char *tenant, const struct late *late, FILE *out)
 {
 	const struct sluice_msg_why_end *end = &late->end;
+	size_t others = by_another_target(late);
 	char target[CELL];
 
 	if (end->target_ns)
@@ -175,8 +187,11 @@ static void print_head(const char *tenant, const struct late *late, FILE *out)
 	else
 		snprintf(target, CELL, "+%u.%u %%", end->target_over_permille / 10,
 			 end->target_over_permille % 10);
-	fprintf(out, "%s: %zu late request%s in the last %u min (p99 %s of %s)\n", tenant,
+	fprintf(out, "%s: %zu late request%s in the last %u min (p99 %s of %s", tenant,
 		late->requests, late->requests == 1 ? "" : "s", end->minutes, target, end->of);
+	if (others)
+		fprintf(out, " now; %zu late against the target that was then", others);
+	fputs(")\n", out);
 }
 
 int late_print(const char *tenant, const struct late *late, size_t columns, FILE *out)
