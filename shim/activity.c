@@ -26,10 +26,9 @@ static struct {
 	_Atomic(struct gate *) idle_gate; /* of shim.idle */
 	unsigned char *base;		  /* PLACES places to read at, then one for our own page */
 	size_t place_bytes;		  /* a page of the machine's */
-	void *own_place;		  /* where our own page is mapped; NULL: nowhere yet */
-	bool is_near_lost;		  /* shim.near may be somebody else's memory */
 	struct activity_place place[SLUICE_MAX_DEVICES][SLUICE_MAX_ACTIVITY];
 	_Atomic(struct sluice_activity *) own; /* NULL: we have none */
+	struct fd_info own_file;
 	_Atomic uint32_t own_device[SLUICE_MAX_DEVICES];
 } state;
 
@@ -57,23 +56,26 @@ static void *place_address(uint32_t device, uint32_t slot)
 	return state.base + (device * SLUICE_MAX_ACTIVITY + slot) * state.place_bytes;
 }
 
-static bool is_page(int fd)
-{
-	struct fd_info about;
-
-	return fd_look(fd, &about) && about.bytes >= sizeof(struct sluice_activity);
-}
-
-/* Maps a page over its place in one step. */
+/* Maps a page over its place in one step, whatever fails: before Linux 6.13 the kernel refuses a sealed
+ * file only when it has unmapped what was there, hence the detour. */
 static int place_map(void *address, int protection, int fd)
 {
+	size_t bytes = state.place_bytes;
+	struct fd_info about;
+	void *fresh;
+	int error;
+
 	/* A file that could shrink under us would fault. */
-	if (!is_page(fd))
+	if (!fd_look(fd, &about) || about.bytes < sizeof(struct sluice_activity))
 		return -EINVAL;
-	if (mmap(address, state.place_bytes, protection, MAP_SHARED | MAP_FIXED, fd, 0) ==
-	    MAP_FAILED)
+	fresh = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+	if (fresh == MAP_FAILED)
 		return -errno;
-	return 0;
+	if (mremap(fresh, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) != MAP_FAILED)
+		return 0;
+	error = -errno;
+	munmap(fresh, bytes);
+	return error;
 }
 
 static bool is_valid(const struct sluice_msg_activity *about)
@@ -305,34 +307,31 @@ static void own_settle(uint32_t index, const struct sluice_msg_activity *about)
 	futex_unlock(&gate->lock);
 }
 
-/* Right before the flags. A child of fork has a hole there, where its parent's page was: what somebody
- * else has mapped since stays. */
-static bool near_map(int fd)
+/* Right before the flags, but where a larger page would cover them as well. */
+static void *own_place(void)
 {
-	int how = state.is_near_lost ? MAP_FIXED_NOREPLACE : MAP_FIXED;
-	void *address;
-
-	/* A larger page would cover the flags as well. */
-	if (state.place_bytes != SHIM_PAGE || !is_page(fd))
-		return false;
-	address = mmap(shim.near, SHIM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | how, fd, 0);
-	if (address == shim.near)
-		return true;
-	/* Kernels before 4.17 take the address for a hint. */
-	if (address != MAP_FAILED)
-		munmap(address, SHIM_PAGE);
-	return false;
+	if (state.own)
+		return state.own;
+	return state.place_bytes == SHIM_PAGE ? shim.near : state.base + PLACES * state.place_bytes;
 }
 
 static int own_map(int fd)
 {
-	if (!state.own_place && near_map(fd)) {
-		state.own_place = shim.near;
+	void *place = own_place();
+	struct fd_info about;
+	int result;
+
+	/* It comes once for each device, and cannot be mapped to be written once it is sealed. */
+	if (state.own && fd_look(fd, &about) && fd_is_same(&about, &state.own_file))
 		return 0;
-	}
-	if (!state.own_place)
-		state.own_place = state.base + PLACES * state.place_bytes;
-	return place_map(state.own_place, PROT_READ | PROT_WRITE, fd);
+	result = place_map(place, PROT_READ | PROT_WRITE, fd);
+	if (result)
+		return result;
+	(void)fd_look(fd, &state.own_file);
+	/* A child of fork does not raise it. Among the library's own data there is to be no hole. */
+	if (place != shim.near)
+		madvise(place, state.place_bytes, MADV_DONTFORK);
+	return 0;
 }
 
 int activity_own(const struct sluice_msg_activity *about, int fd)
@@ -343,11 +342,10 @@ int activity_own(const struct sluice_msg_activity *about, int fd)
 		result = own_map(fd);
 	if (result)
 		return result;
-	madvise(state.own_place, state.place_bytes, MADV_DONTFORK);
 	for (uint32_t i = 0; !state.own && i < SLUICE_MAX_DEVICES; i++)
 		state.own_device[i] = i;
 	/* Before the marks: one that is cleared meanwhile must find the page. */
-	state.own = state.own_place;
+	state.own = own_place();
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++)
 		own_settle(i, about);
 	return 0;
@@ -404,10 +402,12 @@ void activity_warm(const struct gate *gate)
 
 void activity_forked(void)
 {
+	/* The parent's. */
+	if ((void *)state.own == shim.near)
+		mmap(shim.near, SHIM_PAGE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	state.base = NULL;
 	state.own = NULL;
-	state.is_near_lost |= state.own_place == shim.near;
-	state.own_place = NULL;
 	shim_set_flags(0, SHIM_IDLE);
 	for (uint32_t i = 0; i < SLUICE_MAX_DEVICES; i++) {
 		for (uint32_t j = 0; j < SLUICE_MAX_ACTIVITY; j++)

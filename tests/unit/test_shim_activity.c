@@ -260,43 +260,50 @@ static int in_a_child(int (*run)(void))
 	return WEXITSTATUS(status);
 }
 
-static int own_in_the_hole(void)
+static int own_in_a_child(void)
 {
-	struct sluice_activity *page;
+	struct sluice_activity *near = (struct sluice_activity *)shim.near, *page;
 
+	/* Its own memory, and no hole. */
+	atomic_store(&near->device[7].drain_ns, 815);
 	return own_a_page(&page) ? 1 : is_near(page) ? 0 : 2;
 }
 
-static int own_beside_a_stranger(void)
-{
-	struct sluice_activity *page;
-	unsigned char *stranger = mmap(shim.near, 4096, PROT_READ | PROT_WRITE,
-				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (stranger != shim.near)
-		return 3;
-	memset(stranger, 0x55, 4096);
-	if (own_a_page(&page))
-		return 1;
-	if (is_near(page))
-		return 2;
-	for (size_t i = 0; i < 4096; i++) {
-		if (stranger[i] != 0x55)
-			return 4;
-	}
-	return 0;
-}
-
-/* A child has none of its parent's pages, and whoever maps memory first may get the hole. */
 START_TEST(the_own_page_lies_beside_the_flags)
 {
 	struct sluice_activity *page;
 
 	ck_assert_int_eq(own_a_page(&page), 0);
 	ck_assert(is_near(page));
-	ck_assert_int_eq(in_a_child(own_in_the_hole), 0);
-	ck_assert_int_eq(in_a_child(own_beside_a_stranger), 0);
+	ck_assert_int_eq(in_a_child(own_in_a_child), 0);
+	ck_assert_uint_eq(atomic_load(&page->device[7].drain_ns), 4711);
 	ck_assert(is_near(page));
+}
+END_TEST
+
+/* Once it is mapped nobody else may map it to be written; it is announced once for each device. */
+START_TEST(a_sealed_page_is_owned_once_more)
+{
+	struct sluice_msg_activity about = {.generation = 5};
+	struct sluice_activity *page;
+	int fd = memfd_create("activity", MFD_CLOEXEC | MFD_ALLOW_SEALING), other_fd;
+
+	ck_assert_int_eq(ftruncate(fd, 4096), 0);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ck_assert_ptr_ne(page, MAP_FAILED);
+	ck_assert_int_eq(activity_own(&about, fd), 0);
+	ck_assert_int_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	about.device = about.owner_device = 1;
+	ck_assert_int_eq(activity_own(&about, fd), 0);
+	ck_assert(is_near(page));
+	/* Another one is refused, and the page stays. */
+	other_fd = memfd_create("activity", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ck_assert_int_eq(ftruncate(other_fd, 4096), 0);
+	ck_assert_int_eq(fcntl(other_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	ck_assert_int_eq(activity_own(&about, other_fd), -EPERM);
+	ck_assert(is_near(page));
+	close(fd);
+	close(other_fd);
 }
 END_TEST
 
@@ -306,8 +313,8 @@ int main(void)
 	TCase *tcase = tcase_create("activity");
 
 	tcase_add_checked_fixture(tcase, setup, rig_finish);
-	/* First: the next tests of a process begin as a child of fork does, but have no hole. */
 	tcase_add_test(tcase, the_own_page_lies_beside_the_flags);
+	tcase_add_test(tcase, a_sealed_page_is_owned_once_more);
 	tcase_add_test(tcase, an_owner_that_wakes_nobody_is_noticed);
 	tcase_add_test(tcase, a_page_counts_while_the_grant_names_its_generation);
 	tcase_add_test(tcase, what_is_no_page_is_refused);
