@@ -6,21 +6,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool batch_begin(struct batch_attributes *ret_before)
+/* By number: a nice value or a slice that another thread sets meanwhile stays, which it would not if
+ * all attributes were written back. */
+static bool change(int from, int to)
 {
-	struct batch_attributes batch;
+	const struct sched_param none = {0};
 
-	*ret_before = (struct batch_attributes){0};
-	if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0 ||
-	    syscall(SYS_sched_getattr, 0, ret_before, sizeof(*ret_before), 0) ||
-	    ret_before->policy != SCHED_OTHER)
-		return false;
-	batch = *ret_before;
-	batch.policy = SCHED_BATCH;
-	return !syscall(SYS_sched_setattr, 0, &batch, 0);
+	return syscall(SYS_sched_getscheduler, 0) == from &&
+	       !syscall(SYS_sched_setscheduler, 0, to, &none);
 }
 
-void batch_end(const struct batch_attributes *before)
+bool batch_begin(void)
 {
-	(void)syscall(SYS_sched_setattr, 0, before, 0);
+	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) <= 0 && change(SCHED_OTHER, SCHED_BATCH);
+}
+
+void batch_end(void)
+{
+	(void)change(SCHED_BATCH, SCHED_OTHER);
 }

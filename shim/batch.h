@@ -15,19 +15,9 @@
  */
 
 #include <stdbool.h>
-#include <stdint.h>
-
-/* struct sched_attr of the kernel in its first version: what came later stays as it is. */
-struct batch_attributes {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime_ns, deadline_ns, period_ns;
-};
 
 /* False: nothing was changed, and nothing is to be ended. */
-bool batch_begin(struct batch_attributes *ret_before);
-void batch_end(const struct batch_attributes *before);
+bool batch_begin(void);
+void batch_end(void);
 
 #endif

@@ -47,12 +47,11 @@ static void sleep_on(const _Atomic uint32_t *word, uint32_t expected, uint64_t d
 static void sleep_behind(const _Atomic uint32_t *word, uint32_t expected, uint64_t deadline_ns,
 			 uint64_t now_ns)
 {
-	struct batch_attributes before;
-	bool is_behind = deadline_ns > now_ns && batch_begin(&before);
+	bool is_behind = deadline_ns > now_ns && batch_begin();
 
 	sleep_on(word, expected, deadline_ns, now_ns);
 	if (is_behind)
-		batch_end(&before);
+		batch_end();
 }
 
 static void spin_until(const _Atomic uint32_t *word, uint32_t expected, uint64_t end_ns)
