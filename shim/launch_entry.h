@@ -9,7 +9,15 @@
  */
 
 /* Under a sanitizer the C entries run, as on other machines. */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LAUNCH_ENTRY_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LAUNCH_ENTRY_SANITIZED 1
+#endif
+#if defined(__x86_64__) && !defined(LAUNCH_ENTRY_SANITIZED)
 #define LAUNCH_ENTRY_IN_ASSEMBLY 1
 #endif
 
