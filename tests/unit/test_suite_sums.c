@@ -4,6 +4,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "plan/suites/report.h"
 #include "plan/suites/scenes.h"
@@ -213,6 +214,61 @@ START_TEST(goals_are_left_out_where_nothing_ran_and_explained_where_missed)
 }
 END_TEST
 
+static json_t *written(void)
+{
+	char path[] = "/tmp/test_suite_sums.XXXXXX";
+	int fd = mkstemp(path);
+	json_t *report;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(close(fd), 0);
+	ck_assert_int_eq(suite_report_write(&suite, path), 0);
+	report = json_load_file(path, 0, NULL);
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_ptr_nonnull(report);
+	return report;
+}
+
+static void has_settings(const json_t *report, const char *policy, const char *mode,
+			 const char *wanted)
+{
+	const json_t *of = json_object_get(json_object_get(report, "policies"), policy);
+	char *text = json_dumps(json_object_get(json_object_get(of, mode), "settings"),
+				JSON_COMPACT | JSON_SORT_KEYS);
+
+	ck_assert_ptr_nonnull(text);
+	ck_assert_str_eq(text, wanted);
+	ck_assert_ptr_null(json_object_get(of, "settings"));
+	free(text);
+}
+
+/* Sweeps bear the names of the rows whose sweeps they are; the best is another in each mode. */
+START_TEST(a_row_shows_the_settings_that_it_ran_with)
+{
+	uint32_t row = suite_find_row(&suite, "xsched", SUITE_SWEEP), first = suite.rows;
+	json_t *report;
+
+	say(add(SUITE_PAIR, "xsched", SUITE_MAIN, SUITE_TIME, 0, 0), 0.2, 0.6, 0.49);
+	say(add(SUITE_PAIR, "xsched", SUITE_SWEEP, SUITE_TIME, 0, 0), 0.2, 0.6, 0.49);
+	say(add(SUITE_PAIR, "sluice_sliced", SUITE_MAIN, SUITE_MPS, 0, 0), 0.2, 0.6, 0.49);
+	ck_assert(suite_add_best_row(&suite, row, SUITE_TIME));
+	ck_assert(suite_add_best_row(&suite, row + 1, SUITE_MPS));
+	for (uint32_t mode = 0; mode < SUITE_MODES; mode++) {
+		struct suite_result *result =
+			add(SUITE_PAIR, "xsched_best", SUITE_MAIN, mode, 0, 0);
+
+		jobs[suite.jobs - 1].row = first + mode;
+		say(result, 0.1, 0.3, 0.5);
+	}
+	report = written();
+	has_settings(report, "xsched", "time", "{}");
+	has_settings(report, "xsched_best", "time", "{\"batch\":1,\"threshold\":1}");
+	has_settings(report, "xsched_best", "mps", "{\"batch\":1,\"threshold\":2}");
+	has_settings(report, "sluice_sliced", "mps", "{\"slice\":100000}");
+	json_decref(report);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *all = suite_create("suite_sums");
@@ -228,6 +284,7 @@ int main(void)
 	tcase_add_test(tcase, targets_are_held_against_the_best_fixed_setting);
 	tcase_add_test(tcase, settling_is_the_end_of_the_last_stretch_that_is_off);
 	tcase_add_test(tcase, goals_are_left_out_where_nothing_ran_and_explained_where_missed);
+	tcase_add_test(tcase, a_row_shows_the_settings_that_it_ran_with);
 	suite_add_tcase(all, tcase);
 	runner = srunner_create(all);
 	srunner_run_all(runner, CK_NORMAL);
