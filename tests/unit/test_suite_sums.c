@@ -214,6 +214,26 @@ START_TEST(goals_are_left_out_where_nothing_ran_and_explained_where_missed)
 }
 END_TEST
 
+/* One mode whose runs failed is not settled, however well the other does. */
+START_TEST(a_failed_load_step_has_not_settled)
+{
+	struct suite_result *result = add(SUITE_SETTLE, "p10", SUITE_TARGET, SUITE_MPS, 1, 0);
+	json_t *summary = json_object(), *notes = json_object();
+	double settled[2];
+
+	result->bins = 3 * SETTLE_PHASE_S * SETTLE_BINS_A_SECOND;
+	for (uint32_t b = 0; b < result->bins; b++)
+		result->bin[b] = result->fixed_bin[b] = 0.5f;
+	add(SUITE_SETTLE, "p10", SUITE_TARGET, SUITE_TIME, 1, 0)->error = -5;
+	suite_sum_settle(&suite, SUITE_MPS, settled);
+	ck_assert_double_eq(settled[0], 0);
+	ck_assert_int_eq(suite_goals(&suite, summary, notes), 0);
+	ck_assert(json_is_false(json_object_get(summary, "settled")));
+	json_decref(summary);
+	json_decref(notes);
+}
+END_TEST
+
 static json_t *written(void)
 {
 	char path[] = "/tmp/test_suite_sums.XXXXXX";
@@ -284,6 +304,7 @@ int main(void)
 	tcase_add_test(tcase, targets_are_held_against_the_best_fixed_setting);
 	tcase_add_test(tcase, settling_is_the_end_of_the_last_stretch_that_is_off);
 	tcase_add_test(tcase, goals_are_left_out_where_nothing_ran_and_explained_where_missed);
+	tcase_add_test(tcase, a_failed_load_step_has_not_settled);
 	tcase_add_test(tcase, a_row_shows_the_settings_that_it_ran_with);
 	suite_add_tcase(all, tcase);
 	runner = srunner_create(all);

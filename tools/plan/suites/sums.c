@@ -203,9 +203,12 @@ static void add_runs(const struct suite *suite, enum suite_mode mode, struct cou
 	for (uint32_t i = 0; i < suite->jobs; i++) {
 		const struct suite_result *result = &suite->result[i];
 
-		if (suite->job[i].kind != SUITE_SETTLE || suite->job[i].mode != mode ||
-		    result->error)
+		if (suite->job[i].kind != SUITE_SETTLE || suite->job[i].mode != mode)
 			continue;
+		if (result->error) {
+			ret_course->bins = 0;
+			return;
+		}
 		if (result->bins < ret_course->bins)
 			ret_course->bins = result->bins;
 		for (uint32_t b = 0; b < result->bins; b++) {
