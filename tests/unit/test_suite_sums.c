@@ -141,6 +141,9 @@ START_TEST(the_best_setting_gives_most_within_the_bound)
 	ck_assert_uint_eq(suite_best_of(&suite, "orion", SUITE_TIME), UINT32_MAX);
 	ck_assert(suite_add_best_row(&suite, best, SUITE_MPS));
 	ck_assert_str_eq(suite.row[suite.rows - 1].name, "orion_best");
+	ck_assert_ptr_nonnull(strstr(suite.row[suite.rows - 1].note, "most best-effort work"));
+	ck_assert(suite_add_best_row(&suite, jobs[0].row, SUITE_MPS)); /* as if none were better */
+	ck_assert_ptr_nonnull(strstr(suite.row[suite.rows - 1].note, "no setting"));
 	ck_assert_uint_eq(suite.row[suite.rows - 1].seeds, SUITE_SEEDS);
 }
 END_TEST
@@ -234,6 +237,29 @@ START_TEST(a_failed_load_step_has_not_settled)
 }
 END_TEST
 
+START_TEST(the_note_on_s_says_on_how_many_pairs_and_seeds_the_search_was)
+{
+	json_t *summary = json_object(), *notes = json_object();
+	const char *note;
+
+	say(add(SUITE_PAIR, "sluice", SUITE_MAIN, SUITE_MPS, 0, 0), 0.005, 0.2, 0.49);
+	say(add(SUITE_PAIR, "sluice", SUITE_SWEEP, SUITE_MPS, 0, 0), 0.005, 0.15, 0.45);
+	say(add(SUITE_PAIR, "sluice", SUITE_SWEEP, SUITE_MPS, 0, 1), 0.005, 0.17, 0.47);
+	ck_assert_int_eq(suite_goals(&suite, summary, notes), 0);
+	note = json_string_value(json_object_get(notes, "S_mps"));
+	ck_assert_ptr_nonnull(note);
+	ck_assert_ptr_nonnull(strstr(note, " -0.5: 0.1600 at 0.460 (2 pairs, 3 seeds)."));
+	for (uint32_t i = 0; i < suite.rows; i++) {
+		const struct suite_row *row = &suite.row[i];
+
+		if (row->use == SUITE_SWEEP && row->all_pairs)
+			ck_assert_uint_eq(row->seeds, SUITE_SEEDS);
+	}
+	json_decref(summary);
+	json_decref(notes);
+}
+END_TEST
+
 static json_t *written(void)
 {
 	char path[] = "/tmp/test_suite_sums.XXXXXX";
@@ -305,6 +331,7 @@ int main(void)
 	tcase_add_test(tcase, settling_is_the_end_of_the_last_stretch_that_is_off);
 	tcase_add_test(tcase, goals_are_left_out_where_nothing_ran_and_explained_where_missed);
 	tcase_add_test(tcase, a_failed_load_step_has_not_settled);
+	tcase_add_test(tcase, the_note_on_s_says_on_how_many_pairs_and_seeds_the_search_was);
 	tcase_add_test(tcase, a_row_shows_the_settings_that_it_ran_with);
 	suite_add_tcase(all, tcase);
 	runner = srunner_create(all);

@@ -29,11 +29,12 @@ static void put_count(json_t *object, const char *key, uint32_t value)
 	json_object_set_new(object, key, json_integer(value));
 }
 
-static void put_sum(json_t *object, const struct suite_sum *sum)
+static void put_sum(json_t *object, const struct suite_sum *sum, uint32_t seeds)
 {
 	put(object, "A_mean", sum->a_mean);
 	put(object, "A_worst", sum->a_worst);
-	put(object, "A_half_width", sum->a_half);
+	if (seeds > 1) /* one says nothing of the spread */
+		put(object, "A_half_width", sum->a_half);
 	put(object, "A_p50_mean", sum->a_p50_mean);
 	put(object, "S_mean", sum->s_mean);
 	put(object, "S_worst", sum->s_worst);
@@ -85,13 +86,13 @@ static json_t *sum_object(const struct suite *suite, uint32_t row, enum suite_mo
 	if (!sum.pairs && !sum.failed)
 		return NULL;
 	object = json_object();
-	put_sum(object, &sum);
+	put_sum(object, &sum, suite->row[row].seeds);
 	put_count(object, "seeds", suite->row[row].seeds);
 	put_count(object, "requests", suite->row[row].requests);
 	suite_sum_row(suite, row, mode, true, &subset);
 	if (subset.pairs < sum.pairs) {
 		part = json_object();
-		put_sum(part, &subset);
+		put_sum(part, &subset, suite->row[row].seeds);
 		json_object_set_new(object, "subset", part);
 	}
 	return object;
