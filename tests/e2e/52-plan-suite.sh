@@ -52,12 +52,28 @@ for mode in time mps; do
 	has arrivals/periodic/$mode/A number
 	has decode/$mode/step_p99 number
 	has decode/$mode/be number
+	has settle/$mode/load_up_s number
+	has settle/$mode/load_down_s number
 	has shares/$mode/err_1s number
 	has shares/$mode/err_100ms_p95 number
 	has summary/A_$mode bool
 	has summary/S_$mode bool
+	has summary/decode_$mode bool
+	has summary/shares_$mode bool
 done
+has settle_s number
+has summary/settled bool
 has summary/targets_met bool
+python3 - "$out/1.json" <<'PY' || bad=1
+import json, sys
+report = json.load(open(sys.argv[1]))
+missed = {name for name, reached in report["summary"].items() if not reached}
+if not missed or missed != {name for name, why in report["summary_notes"].items() if why}:
+    sys.exit("notes are not those of the rows that are false")
+for name, policy in report["policies"].items():
+    if not all("settings" in policy[mode] for mode in ("time", "mps") if mode in policy):
+        sys.exit(f"{name}: no settings")
+PY
 grep -q '^Simulated' "$out/table" || say_bad "the table does not say that it is simulated"
 
 # The orders from papers, alone and with the rest, come to the same.

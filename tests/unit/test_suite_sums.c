@@ -217,6 +217,36 @@ START_TEST(goals_are_left_out_where_nothing_ran_and_explained_where_missed)
 }
 END_TEST
 
+/* Everything missed, runs failed: `name` and its reason are both there. */
+START_TEST(a_goal_that_is_missed_says_why)
+{
+	static const char *const names[] = {
+		"A_time",     "A_mps",	     "S_time",	   "S_mps",	  "decode_time",
+		"decode_mps", "shares_time", "shares_mps", "targets_met", "settled"};
+	json_t *summary = json_object(), *notes = json_object();
+
+	for (uint32_t mode = 0; mode < SUITE_MODES; mode++) {
+		say(add(SUITE_PAIR, "sluice", SUITE_MAIN, mode, 0, 0), 9, 9, 0.1);
+		say(add(SUITE_PAIR, "sluice", SUITE_SWEEP, mode, 0, 0), 9, 9, 0.1);
+		say(add(SUITE_PAIR, "p10", SUITE_TARGET, mode, 0, 0), 9, 9, 0.1);
+		add(SUITE_DECODE, "sluice", SUITE_MAIN, mode, 0, 0)->error = -5;
+		add(SUITE_SHARES, "sluice", SUITE_MAIN, mode, 0, 0)->error = -5;
+		add(SUITE_SETTLE, "p10", SUITE_TARGET, mode, 1, 0)->error = -5;
+	}
+	ck_assert_int_eq(suite_goals(&suite, summary, notes), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *why = json_string_value(json_object_get(notes, names[i]));
+
+		ck_assert_msg(json_is_false(json_object_get(summary, names[i])), "%s", names[i]);
+		ck_assert_msg(why && strstr(why, "Wanted: "), "%s: %s", names[i], why);
+	}
+	ck_assert_uint_eq(json_object_size(summary), sizeof(names) / sizeof(names[0]));
+	ck_assert_uint_eq(json_object_size(notes), json_object_size(summary));
+	json_decref(summary);
+	json_decref(notes);
+}
+END_TEST
+
 /* One mode whose runs failed is not settled, however well the other does. */
 START_TEST(a_failed_load_step_has_not_settled)
 {
@@ -330,6 +360,7 @@ int main(void)
 	tcase_add_test(tcase, targets_are_held_against_the_best_fixed_setting);
 	tcase_add_test(tcase, settling_is_the_end_of_the_last_stretch_that_is_off);
 	tcase_add_test(tcase, goals_are_left_out_where_nothing_ran_and_explained_where_missed);
+	tcase_add_test(tcase, a_goal_that_is_missed_says_why);
 	tcase_add_test(tcase, a_failed_load_step_has_not_settled);
 	tcase_add_test(tcase, the_note_on_s_says_on_how_many_pairs_and_seeds_the_search_was);
 	tcase_add_test(tcase, a_row_shows_the_settings_that_it_ran_with);

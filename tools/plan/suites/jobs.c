@@ -115,7 +115,7 @@ void suite_add_scenes(struct suite *suite, uint32_t plain, uint32_t target)
 							  .lc = SHARES_LC,
 							  .be = i,
 							  .cost = 80});
-		for (uint32_t i = 0; target != UINT32_MAX && i < SETTLE_RUNS; i++)
+		for (uint32_t i = 0; i < (suite->quick ? 1 : SETTLE_RUNS); i++)
 			add_job(suite, (struct suite_job){.kind = SUITE_SETTLE,
 							  .row = target,
 							  .mode = mode,

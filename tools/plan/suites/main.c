@@ -130,7 +130,7 @@ static void add_all(struct suite *suite, const struct options *options)
 			suite_add_pairs(suite, i);
 	}
 	if (wanted(options, "scenes"))
-		suite_add_scenes(suite, plain, options->quick ? UINT32_MAX : target);
+		suite_add_scenes(suite, plain, target);
 	if (fixed != UINT32_MAX && wanted(options, "search"))
 		suite_add_searches(suite, fixed);
 	add_orders(suite, options);

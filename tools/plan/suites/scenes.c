@@ -71,24 +71,28 @@ void suite_do_decode(struct suite *suite, const struct suite_job *job, struct su
 
 /* ---- load step: best-effort work by time ---- */
 
+uint32_t suite_settle_phase_s(const struct suite *suite)
+{
+	return suite->quick ? SETTLE_QUICK_S : SETTLE_PHASE_S;
+}
+
 static int settle_run(const struct suite *suite, const struct suite_job *job, uint32_t row,
 		      float *ret_bin, struct suite_result *result)
 {
 	const struct suite_catalog *catalog = &suite->catalog;
+	uint64_t phase_ns = suite_settle_phase_s(suite) * SECOND_NS;
 	struct suite_run run = {
 		.row = &suite->row[row],
 		.mode = job->mode,
 		.lc = catalog->lc[job->lc],
 		.lc_gap_ns = catalog->lc_service_ns[job->lc], /* load 1 at rate 1000 */
 		.arrivals = ARRIVALS_POISSON,
-		.steps = {{0, SETTLE_LOW},
-			  {SETTLE_PHASE_S * SECOND_NS, SETTLE_HIGH},
-			  {2 * SETTLE_PHASE_S * SECOND_NS, SETTLE_LOW}},
+		.steps = {{0, SETTLE_LOW}, {phase_ns, SETTLE_HIGH}, {2 * phase_ns, SETTLE_LOW}},
 		.n_steps = 3,
 		.be = {catalog->be[SETTLE_BE]},
 		.n_be = 1,
 		.seed = job->be + 1,
-		.end_ns = 3 * SETTLE_PHASE_S * SECOND_NS,
+		.end_ns = 3 * phase_ns,
 		.share_ns = SECOND_NS / SETTLE_BINS_A_SECOND,
 	};
 	const struct world_record *be = &run.be_record[0];

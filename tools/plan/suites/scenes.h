@@ -8,17 +8,23 @@
 
 #include "plan/arrivals.h"
 
+struct suite;
+
 #define DECODE_REQUESTS 60u
 #define SCENE_REQUESTS 1500u /* of the others */
 
-/* Load 0.3, then 0.8, then 0.3, each so long; the loop is suite_be_name[SETTLE_BE]. */
+/* Load 0.3, then 0.8, then 0.3, each so long; the loop is suite_be_name[SETTLE_BE]. Quick runs
+ * are one short one: of no worth, but a figure. */
 #define SETTLE_LOW 300u
 #define SETTLE_HIGH 800u
 #define SETTLE_PHASE_S 60u
+#define SETTLE_QUICK_S 6u
 #define SETTLE_BINS_A_SECOND 2u
 #define SETTLE_BE 0u
 #define SETTLE_LC 1u   /* of suite_lc_name: fast enough to learn from in seconds */
 #define SETTLE_RUNS 8u /* seeds: one run's share is too noisy to see 15 % in it */
+
+uint32_t suite_settle_phase_s(const struct suite *suite);
 
 #define SHARE_CASES 2u
 struct suite_share_case {

@@ -254,7 +254,7 @@ static double settled_after(const struct course *course, uint32_t from, uint32_t
 
 void suite_sum_settle(const struct suite *suite, enum suite_mode mode, double ret_s[2])
 {
-	uint32_t phase = SETTLE_PHASE_S * SETTLE_BINS_A_SECOND;
+	uint32_t phase = suite_settle_phase_s(suite) * SETTLE_BINS_A_SECOND;
 	struct course course;
 
 	add_runs(suite, mode, &course);
