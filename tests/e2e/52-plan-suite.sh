@@ -52,8 +52,10 @@ for mode in time mps; do
 	has arrivals/periodic/$mode/A number
 	has decode/$mode/step_p99 number
 	has decode/$mode/be number
-	has settle/$mode/load_up_s number
-	has settle/$mode/load_down_s number
+	for target in p3 p10; do
+		has settle/$mode/$target/load_up_s number
+		has settle/$mode/$target/load_down_s number
+	done
 	has shares/$mode/err_1s number
 	has shares/$mode/err_100ms_p95 number
 	has summary/A_$mode bool

@@ -187,11 +187,13 @@ START_TEST(settling_is_the_end_of_the_last_stretch_that_is_off)
 	}
 	for (uint32_t b = phase; b < phase + 3 * SETTLE_BINS_A_SECOND; b++)
 		result->bin[b] /= 2;
-	suite_sum_settle(&suite, SUITE_MPS, settled);
+	suite_sum_settle(&suite, 1, SUITE_MPS, settled);
 	ck_assert_double_ge(settled[0], 1.5);
 	ck_assert_double_le(settled[0], 3);
 	ck_assert_double_eq(settled[1], 0);
-	suite_sum_settle(&suite, SUITE_TIME, settled);
+	suite_sum_settle(&suite, 1, SUITE_TIME, settled);
+	ck_assert_double_lt(settled[0], 0);
+	suite_sum_settle(&suite, 0, SUITE_MPS, settled); /* p3 */
 	ck_assert_double_lt(settled[0], 0);
 }
 END_TEST
@@ -247,23 +249,42 @@ START_TEST(a_goal_that_is_missed_says_why)
 }
 END_TEST
 
-/* One mode whose runs failed is not settled, however well the other does. */
-START_TEST(a_failed_load_step_has_not_settled)
+static bool is_settled(void)
 {
-	struct suite_result *result = add(SUITE_SETTLE, "p10", SUITE_TARGET, SUITE_MPS, 1, 0);
 	json_t *summary = json_object(), *notes = json_object();
-	double settled[2];
+	bool settled;
 
+	ck_assert_int_eq(suite_goals(&suite, summary, notes), 0);
+	settled = json_is_true(json_object_get(summary, "settled"));
+	json_decref(summary);
+	json_decref(notes);
+	return settled;
+}
+
+static void steady(struct suite_result *result)
+{
 	result->bins = 3 * SETTLE_PHASE_S * SETTLE_BINS_A_SECOND;
 	for (uint32_t b = 0; b < result->bins; b++)
 		result->bin[b] = result->fixed_bin[b] = 0.5f;
-	add(SUITE_SETTLE, "p10", SUITE_TARGET, SUITE_TIME, 1, 0)->error = -5;
-	suite_sum_settle(&suite, SUITE_MPS, settled);
-	ck_assert_double_eq(settled[0], 0);
-	ck_assert_int_eq(suite_goals(&suite, summary, notes), 0);
-	ck_assert(json_is_false(json_object_get(summary, "settled")));
-	json_decref(summary);
-	json_decref(notes);
+}
+
+/* One target in one mode is enough to spoil it. */
+START_TEST(a_load_step_that_failed_or_drifts_has_not_settled)
+{
+	struct suite_result *result = NULL;
+
+	for (uint32_t i = 0; i < SETTLE_TARGETS * SUITE_MODES; i++) {
+		result = add(SUITE_SETTLE, suite_target_name[i / SUITE_MODES], SUITE_TARGET,
+			     i % SUITE_MODES, 1, 0);
+		steady(result);
+	}
+	ck_assert(is_settled());
+	result->error = -5;
+	ck_assert(!is_settled());
+	result->error = 0;
+	for (uint32_t b = result->bins / 3; b < result->bins * 2 / 3; b++)
+		result->bin[b] = 0.6f - 0.002f * (float)(b % (result->bins / 3));
+	ck_assert(!is_settled());
 }
 END_TEST
 
@@ -361,7 +382,7 @@ int main(void)
 	tcase_add_test(tcase, settling_is_the_end_of_the_last_stretch_that_is_off);
 	tcase_add_test(tcase, goals_are_left_out_where_nothing_ran_and_explained_where_missed);
 	tcase_add_test(tcase, a_goal_that_is_missed_says_why);
-	tcase_add_test(tcase, a_failed_load_step_has_not_settled);
+	tcase_add_test(tcase, a_load_step_that_failed_or_drifts_has_not_settled);
 	tcase_add_test(tcase, the_note_on_s_says_on_how_many_pairs_and_seeds_the_search_was);
 	tcase_add_test(tcase, a_row_shows_the_settings_that_it_ran_with);
 	suite_add_tcase(all, tcase);

@@ -91,8 +91,7 @@ void suite_add_searches(struct suite *suite, uint32_t row)
 	add_pairs(suite, row, SUITE_SEARCH, 10); /* levels tried, about */
 }
 
-/* All but pairs: of the rows `sluice` and `target`. */
-void suite_add_scenes(struct suite *suite, uint32_t plain, uint32_t target)
+void suite_add_scenes(struct suite *suite, uint32_t plain)
 {
 	for (uint32_t mode = 0; mode < SUITE_MODES; mode++) {
 		for (uint32_t be = 0; be < SUITE_BE && be < suite->most_pairs; be++)
@@ -115,6 +114,12 @@ void suite_add_scenes(struct suite *suite, uint32_t plain, uint32_t target)
 							  .lc = SHARES_LC,
 							  .be = i,
 							  .cost = 80});
+	}
+}
+
+void suite_add_settle(struct suite *suite, uint32_t target)
+{
+	for (uint32_t mode = 0; mode < SUITE_MODES; mode++) {
 		for (uint32_t i = 0; i < (suite->quick ? 1 : SETTLE_RUNS); i++)
 			add_job(suite, (struct suite_job){.kind = SUITE_SETTLE,
 							  .row = target,

@@ -13,6 +13,7 @@
 
 #include "plan/suites/jobs.h"
 #include "plan/suites/report.h"
+#include "plan/suites/scenes.h"
 #include "plan/suites/sums.h"
 
 struct options {
@@ -122,7 +123,6 @@ static void add_orders(struct suite *suite, const struct options *options)
 static void add_all(struct suite *suite, const struct options *options)
 {
 	uint32_t plain = suite_find_row(suite, "sluice", SUITE_MAIN);
-	uint32_t target = suite_find_row(suite, "p10", SUITE_TARGET);
 	uint32_t fixed = suite_find_row(suite, "level", SUITE_FIXED);
 
 	for (uint32_t i = 0; i < suite->rows; i++) {
@@ -130,7 +130,9 @@ static void add_all(struct suite *suite, const struct options *options)
 			suite_add_pairs(suite, i);
 	}
 	if (wanted(options, "scenes"))
-		suite_add_scenes(suite, plain, target);
+		suite_add_scenes(suite, plain);
+	for (uint32_t i = 0; wanted(options, "scenes") && i < SETTLE_TARGETS; i++)
+		suite_add_settle(suite, suite_find_row(suite, suite_target_name[i], SUITE_TARGET));
 	if (fixed != UINT32_MAX && wanted(options, "search"))
 		suite_add_searches(suite, fixed);
 	add_orders(suite, options);

@@ -270,13 +270,11 @@ static json_t *gaps(const struct suite *suite)
 
 static void scenes(const struct suite *suite, json_t *root)
 {
-	json_t *decode = json_object(), *shares = json_object(), *settle = json_object();
-	double worst = -1;
+	json_t *decode = json_object(), *shares = json_object();
 
 	for (uint32_t mode = 0; mode < SUITE_MODES; mode++) {
 		const char *name = suite_mode_name[mode];
 		struct suite_scenes sums;
-		double settled[2];
 
 		suite_sum_scenes(suite, mode, &sums);
 		if (sums.jobs > sums.failed) {
@@ -293,17 +291,35 @@ static void scenes(const struct suite *suite, json_t *root)
 		if (sums.jobs > sums.failed)
 			json_object_set_new(json_object_get(shares, name), "cases",
 					    share_cases(suite, mode));
-		suite_sum_settle(suite, mode, settled);
-		if (settled[0] < 0)
-			continue;
-		json_object_set_new(
-			settle, name,
-			json_pack("{s:f,s:f}", "load_up_s", settled[0], "load_down_s", settled[1]));
-		worst = fmax(worst, fmax(settled[0], settled[1]));
 	}
 	json_object_set_new(root, "decode", decode);
 	json_object_set_new(root, "shares", shares);
-	json_object_set_new(root, "settle", settle);
+}
+
+/* settle.<mode>.<target>, and the worst of them */
+static void settle(const struct suite *suite, json_t *root)
+{
+	json_t *all = json_object();
+	double worst = -1;
+
+	for (uint32_t i = 0; i < SUITE_MODES * SETTLE_TARGETS; i++) {
+		uint32_t mode = i / SETTLE_TARGETS, target = i % SETTLE_TARGETS;
+		json_t *of = json_object_get(all, suite_mode_name[mode]);
+		double settled[2];
+
+		suite_sum_settle(suite, target, mode, settled);
+		if (settled[0] < 0)
+			continue;
+		if (!of) {
+			of = json_object();
+			json_object_set_new(all, suite_mode_name[mode], of);
+		}
+		json_object_set_new(
+			of, suite_target_name[target],
+			json_pack("{s:f,s:f}", "load_up_s", settled[0], "load_down_s", settled[1]));
+		worst = fmax(worst, fmax(settled[0], settled[1]));
+	}
+	json_object_set_new(root, "settle", all);
 	if (worst >= 0)
 		put(root, "settle_s", worst);
 }
@@ -348,6 +364,7 @@ int suite_report_write(const struct suite *suite, const char *path)
 	json_object_set_new(root, "sweeps", sweeps(suite));
 	json_object_set_new(root, "targets", targets(suite));
 	scenes(suite, root);
+	settle(suite, root);
 	json_object_set_new(root, "arrivals", gaps(suite));
 	json_object_set_new(root, "orders", suite_orders_json(suite));
 	r = suite_goals(suite, summary, notes);

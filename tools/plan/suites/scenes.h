@@ -20,6 +20,7 @@ struct suite;
 #define SETTLE_PHASE_S 60u
 #define SETTLE_QUICK_S 6u
 #define SETTLE_BINS_A_SECOND 2u
+#define SETTLE_TARGETS 2u /* the first so many: on time slices +10 % leaves the level at its top */
 #define SETTLE_BE 0u
 #define SETTLE_LC 1u   /* of suite_lc_name: fast enough to learn from in seconds */
 #define SETTLE_RUNS 8u /* seeds: one run's share is too noisy to see 15 % in it */

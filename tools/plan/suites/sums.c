@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plan/metrics.h"
+#include "plan/suites/report.h"
 #include "plan/suites/scenes.h"
 
 double suite_mean(const struct suite_result *result, const double *value)
@@ -201,7 +202,8 @@ struct course {
 	double with_target[SUITE_BINS], fixed[SUITE_BINS];
 };
 
-static void add_runs(const struct suite *suite, enum suite_mode mode, struct course *ret_course)
+static void add_runs(const struct suite *suite, uint32_t row, enum suite_mode mode,
+		     struct course *ret_course)
 {
 	uint32_t runs = 0;
 
@@ -209,7 +211,8 @@ static void add_runs(const struct suite *suite, enum suite_mode mode, struct cou
 	for (uint32_t i = 0; i < suite->jobs; i++) {
 		const struct suite_result *result = &suite->result[i];
 
-		if (suite->job[i].kind != SUITE_SETTLE || suite->job[i].mode != mode)
+		if (suite->job[i].kind != SUITE_SETTLE || suite->job[i].row != row ||
+		    suite->job[i].mode != mode)
 			continue;
 		if (result->error) {
 			ret_course->bins = 0;
@@ -252,12 +255,14 @@ static double settled_after(const struct course *course, uint32_t from, uint32_t
 	return (double)(last - from) / SETTLE_BINS_A_SECOND;
 }
 
-void suite_sum_settle(const struct suite *suite, enum suite_mode mode, double ret_s[2])
+void suite_sum_settle(const struct suite *suite, uint32_t target, enum suite_mode mode,
+		      double ret_s[2])
 {
 	uint32_t phase = suite_settle_phase_s(suite) * SETTLE_BINS_A_SECOND;
 	struct course course;
 
-	add_runs(suite, mode, &course);
+	add_runs(suite, suite_find_row(suite, suite_target_name[target], SUITE_TARGET), mode,
+		 &course);
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t from = (i + 1) * phase;
 		uint32_t to = from + phase < course.bins ? from + phase : course.bins;

@@ -44,6 +44,7 @@ void suite_sum_scenes(const struct suite *suite, enum suite_mode mode,
 /* Seconds after each of the two steps until the best-effort share, of all runs together over 2 s and
  * in shares of what a fixed level gives on the same arrivals, stays within 15 % of its final one;
  * negative: no run, or one failed. */
-void suite_sum_settle(const struct suite *suite, enum suite_mode mode, double ret_s[2]);
+void suite_sum_settle(const struct suite *suite, uint32_t target, enum suite_mode mode,
+		      double ret_s[2]);
 
 #endif
