@@ -299,7 +299,7 @@ START_TEST(the_note_on_s_says_on_how_many_pairs_and_seeds_the_search_was)
 	ck_assert_int_eq(suite_goals(&suite, summary, notes), 0);
 	note = json_string_value(json_object_get(notes, "S_mps"));
 	ck_assert_ptr_nonnull(note);
-	ck_assert_ptr_nonnull(strstr(note, " -0.5: 0.1600 at 0.460 (2 pairs, 3 seeds)."));
+	ck_assert_ptr_nonnull(strstr(note, " -0.5: 0.1600 at 0.920 (2 pairs, 3 seeds)."));
 	for (uint32_t i = 0; i < suite.rows; i++) {
 		const struct suite_row *row = &suite.row[i];
 

@@ -62,7 +62,7 @@ static void levels_tried(const struct suite *suite, enum suite_mode mode, char *
 		used += (size_t)snprintf(
 			ret_text + used, LEVELS_ROOM - used,
 			"%s %.1f: %.4f at %.3f (%u pairs, %u seed%s)", used ? ";" : "",
-			(double)(int64_t)row->setting[0].value / 1000, sum.s_mean, sum.be_mean,
+			(double)(int64_t)row->setting[0].value / 1000, sum.s_mean, sum.be_of_idle,
 			sum.pairs, row->seeds, row->seeds == 1 ? "" : "s");
 	}
 }
@@ -99,9 +99,10 @@ static void tails(struct goals *goals, enum suite_mode mode)
 	note(goals, tail_goal[mode].s_name, s,
 	     "S over alone, mean: %.4f on %u pairs, %.4f on %u, %u seeds. Wanted: %.2f. The floor "
 	     "is one launch unit of the loop: at worst %.2f ms are added. Fixed levels, S at "
-	     "best-effort:%s.",
+	     "best-effort of idle (%s wants %.2f):%s.",
 	     all.s_mean, all.pairs, subset.s_mean, subset.pairs, goals->suite->row[row].seeds,
-	     tail_goal[mode].s_mean, all.s_added_worst_ns / 1e6, *levels ? levels : " none tried");
+	     tail_goal[mode].s_mean, all.s_added_worst_ns / 1e6, tail_goal[mode].a_name,
+	     tail_goal[mode].be_of_idle, *levels ? levels : " none tried");
 }
 
 /* ---- decode loop, shares ---- */
