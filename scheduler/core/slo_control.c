@@ -26,9 +26,9 @@
 
 #define OCTAVES_PER_LEVEL 2300 /* 1024ths: how fast what is added to a tail grows */
 /* Of what may be added this much is aimed at: chance, over thousands of requests, moves a tail by a
- * sixth of what is added, and by a percent of the tail. */
+ * sixth of what is added, and by a percent and a half of the tail. */
 #define AIM_PERMILLE 840u
-#define AIM_NOISE_PERMILLE 12u
+#define AIM_NOISE_PERMILLE 15u
 #define UP_PERMILLE 400 /* of the way */
 #define DOWN_PERMILLE 600
 #define UP_MOST 250
@@ -114,7 +114,7 @@ static uint64_t slo_aim_ns(const struct slo_signal *signal)
 	uint64_t aim_ns = fix_muldiv(signal->allowed_ns, AIM_PERMILLE, 1000);
 	uint64_t noise_ns = fix_muldiv(signal->alone_ns, AIM_NOISE_PERMILLE, 1000);
 
-	return noise_ns < aim_ns / 2 ? aim_ns - noise_ns : aim_ns / 2;
+	return noise_ns < aim_ns / 3 * 2 ? aim_ns - noise_ns : aim_ns / 3;
 }
 
 static int32_t slo_step(const struct slo_signal *signal)

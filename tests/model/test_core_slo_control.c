@@ -28,8 +28,8 @@ START_TEST(without_a_target_the_level_stays)
 }
 END_TEST
 
-/* Within the target, and not far below: over services, targets and seeds. Of +3 % a third is left to
- * chance at least; that may be less than what the first work beside a request adds. */
+/* Within the target, and not far below: over services, targets and seeds. Of +3 % more than half is
+ * left to chance; that may be less than what the first work beside a request adds. */
 START_TEST(relative_targets_are_kept_and_used)
 {
 	static const uint32_t target[] = {30, 100, 200}, most[] = {20, 115, 228};
@@ -47,7 +47,7 @@ START_TEST(relative_targets_are_kept_and_used)
 		reached = slo_over(server, 5000);
 		level = slo_report_of(world, 0).level;
 		ck_assert_msg(reached <= most[i % 3] &&
-				      (over == 30 ? level > 1250 : reached >= over / 2),
+				      (over == 30 ? level > 1000 : reached >= over / 2),
 			      "+%u permille wanted, %lld reached with %llu ms at level %d", over,
 			      (long long)reached, (unsigned long long)(service_ns[i / 3] / SLO_MS),
 			      level);
