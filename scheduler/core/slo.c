@@ -116,13 +116,6 @@ static bool request_is_after_closing(const struct device *device,
 	       request->start_ns >= device->slo.closed_ns + CLOSED_GUARD_NS;
 }
 
-static void request_count(struct slo_watch *watch, const struct event_request *request)
-{
-	watch->requests += !request->range;
-	watch->ranges += request->arrival_ns != 0;
-	watch->last_ns = request->end_ns;
-}
-
 static void request_take(struct gate *gate, struct slo_watch *watch,
 			 const struct event_request *request)
 {
@@ -138,13 +131,10 @@ static void request_take(struct gate *gate, struct slo_watch *watch,
 	else
 		met_none = request_place(gate, watch, request);
 	/* What another latency tenant adds says nothing of best-effort work. */
-	if (request->beside) {
-		watch->beside++;
-		clock->alone_end_ns = clock->end_ns = request->end_ns;
-		request_count(watch, request);
-		return;
-	}
-	alone_ns = slo_alone_service(&watch->alone, request->kind, service_ns, met_none);
+	watch->beside += request->beside;
+	alone_ns = request->beside
+			   ? 0
+			   : slo_alone_service(&watch->alone, request->kind, service_ns, met_none);
 	/* Nothing was let in for a second: what is unusual about it is its own. */
 	if (alone_ns && met_none && request_is_after_closing(gate->device, request))
 		alone_ns = service_ns;
@@ -158,7 +148,9 @@ static void request_take(struct gate *gate, struct slo_watch *watch,
 	else
 		clock->alone_end_ns = request->end_ns;
 	clock->end_ns = request->end_ns;
-	request_count(watch, request);
+	watch->requests += !request->range;
+	watch->ranges += request->arrival_ns != 0;
+	watch->last_ns = request->end_ns;
 }
 
 int slo_request(struct engine *engine, const struct event *event)

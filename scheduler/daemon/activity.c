@@ -243,8 +243,6 @@ bool activity_overlaps(const struct process *process, uint32_t local, uint64_t s
 	uint64_t busy_ns, idle_ns;
 	bool is_active;
 
-	if (!page)
-		return false;
 	is_active = sluice_activity_active(atomic_load_explicit(&page->word, memory_order_acquire));
 	busy_ns = atomic_load_explicit(&page->busy_since_ns, memory_order_relaxed);
 	idle_ns = atomic_load_explicit(&page->idle_since_ns, memory_order_relaxed);

@@ -53,7 +53,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* 0: not a terminal, or one that does not say. */
 static int print_status(const struct options *options, const struct query *query,
 			const struct status *status)
 {

@@ -4,12 +4,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cmd.h"
 #include "late.h"
 #include "query.h"
+#include "table.h"
 
 struct options {
 	const char *socket, *tenant, *minutes;
@@ -46,11 +46,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 
 static int print(const struct options *options, const struct late *late)
 {
-	struct winsize size;
-	size_t columns = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
-
 	return options->json ? late_print_json(options->tenant, late, stdout)
-			     : late_print(options->tenant, late, columns, stdout);
+			     : late_print(options->tenant, late, terminal_columns(), stdout);
 }
 
 int cmd_why(int argc, char **argv)
